@@ -1,0 +1,1 @@
+"""The operators, the program file and the command line."""

@@ -1,0 +1,1 @@
+"""Quantisation of quaternion networks."""

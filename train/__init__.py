@@ -1,0 +1,1 @@
+"""Quaternion algebra and layers, features, corpora, training and scoring."""

@@ -1,0 +1,35 @@
+"""Recordings: any file that soundfile reads, as mono samples at the rate that the features need."""
+
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+Samples = NDArray[np.float32]
+
+
+def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
+    """Mono samples in [−1, 1] at `rate` Hz: channels averaged, resampled within the band.
+
+    Args:
+        start, duration: the part to read, in seconds; all by default.
+
+    Raises:
+        InputError: no such file, not a recording, or damaged; samples that are not finite.
+    """
+    try:
+        with soundfile.SoundFile(path) as file:
+            file.seek(min(round(start * file.samplerate), file.frames))
+            frames = -1 if duration is None else round(duration * file.samplerate)
+            samples, native = file.read(frames, dtype="float32", always_2d=True), file.samplerate
+    except (OSError, RuntimeError) as error:
+        what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
+        raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
+    mono = samples.mean(axis=1)
+    if not np.isfinite(mono).all():
+        raise InputError(f"{path} holds samples that are not finite; export the recording again")
+    return np.asarray(soxr.resample(mono, native, rate, quality="HQ"), np.float32)

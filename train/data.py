@@ -1,0 +1,222 @@
+"""Features of whole corpora in one memory-mapped file, and the batches drawn from it."""
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import soxr
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from tqdm import tqdm
+
+from .audio import read_recording
+from .corpus import Utterance
+from .errors import InputError
+from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
+from .files import write_atomically
+
+
+def frames_needed(phones: Sequence[str]) -> int:
+    """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
+    return len(phones) + sum(a == b for a, b in pairwise(phones))
+
+
+def _energies(utterance: Utterance, options: FeatureOptions, speeds: Sequence[float]) -> list[Frames] | str:
+    """Log-mel energies at each speed, or what is wrong with the utterance."""
+    rate = options.sample_rate
+    try:
+        samples = read_recording(utterance.audio, rate, utterance.start, utterance.duration)
+    except InputError as error:
+        return f"{utterance.id}: {error}"
+    energies = [
+        log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
+    ]
+    available, needed = min(map(options.network_frames, map(len, energies))), frames_needed(utterance.phones)
+    if available < needed:
+        return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
+    return energies
+
+
+@dataclass(frozen=True)
+class FeatureStore:
+    """Log-mel energies of utterances, at one or more speeds, in a file that stays on disk."""
+
+    energies: NDArray[np.float32]
+    """[feature frames of all, bands], memory-mapped."""
+    ends: NDArray[np.int64]
+    """[utterances, speeds]: the row behind each; rows of an utterance's speeds follow one another."""
+    utterances: tuple[Utterance, ...]
+    problems: tuple[str, ...]
+    """What was left out, and why."""
+
+    def mel(self, index: int, speed: int = 0) -> Frames:
+        """Log-mel energies [frames, bands] of one utterance."""
+        position = index * self.ends.shape[1] + speed
+        ends = self.ends.reshape(-1)
+        return self.energies[ends[position - 1] if position else 0 : ends[position]]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Feature frames of each utterance at the first speed."""
+        flat = self.ends.reshape(-1)
+        return np.diff(flat, prepend=0).reshape(self.ends.shape)[:, 0]
+
+    def normalisation(self) -> Normalisation:
+        """Mean and deviation of each band and component over all utterances at the first speed."""
+        total = np.zeros(4 * self.energies.shape[1])
+        squares, frames = np.zeros_like(total), 0
+        for index in range(len(self.utterances)):
+            rows = quaternion_frames(self.mel(index)).astype(np.float64)
+            total += rows.sum(0)
+            squares += np.square(rows).sum(0)
+            frames += len(rows)
+        mean = total / frames
+        deviation = np.sqrt(np.maximum(squares / frames - np.square(mean), 1e-8))
+        return Normalisation(mean.astype(np.float32), deviation.astype(np.float32))
+
+
+def extract(
+    utterances: Sequence[Utterance], options: FeatureOptions, path: Path, speeds: Sequence[float], workers: int
+) -> FeatureStore:
+    """Computes the features of all utterances into `path` (.f32) and its index beside it, or opens what is there.
+
+    Args:
+        speeds: factors of speed perturbation (Ko et al., 2015); the first is the one without.
+        workers: processes.
+
+    Raises:
+        InputError: no utterance is usable, or a worker died.
+    """
+    index_path = path.with_suffix(".npz")
+    if not index_path.exists():
+        _compute(utterances, options, path, index_path, speeds, workers)
+    index = np.load(index_path)
+    if not len(index["kept"]):
+        raise InputError(
+            f"no utterance is usable; the first of {len(index['problems'])} faults: {index['problems'][0]}"
+        )
+    energies = np.memmap(path, np.float32, "r").reshape(-1, options.bands)
+    kept = tuple(utterances[position] for position in index["kept"])
+    return FeatureStore(energies, index["ends"], kept, tuple(map(str, index["problems"])))
+
+
+def _compute(
+    utterances: Sequence[Utterance],
+    options: FeatureOptions,
+    path: Path,
+    index_path: Path,
+    speeds: Sequence[float],
+    workers: int,
+) -> None:
+    kept, ends, problems, row = [], [], [], 0
+    job = partial(_energies, options=options, speeds=speeds)
+    context = multiprocessing.get_context("spawn")
+    with write_atomically(path) as temporary, temporary.open("wb") as file:
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            try:
+                results = pool.map(job, utterances, chunksize=8)
+                for position, result in enumerate(tqdm(results, "features", len(utterances), unit="utt", leave=False)):
+                    if isinstance(result, str):
+                        problems.append(result)
+                        continue
+                    kept.append(position)
+                    for energies in result:
+                        file.write(energies.tobytes())
+                        row += len(energies)
+                        ends.append(row)
+            except BrokenProcessPool as error:
+                raise InputError("a process that computes features died; is there memory left?") from error
+    with write_atomically(index_path) as temporary:
+        np.savez(
+            temporary.open("wb"),
+            kept=np.array(kept, np.int64),
+            ends=np.array(ends, np.int64).reshape(-1, len(speeds)),
+            problems=np.array(problems, np.str_),
+        )
+
+
+@dataclass(frozen=True)
+class SpecAugment:
+    """Masks on normalised features (Park et al., 2019), all four components of a band or frame together."""
+
+    band_masks: int = 2
+    band_width: int = 8
+    """Greatest width of a mask, in mel bands."""
+    time_masks: int = 2
+    time_width: int = 25
+    """Greatest width of a mask, in feature frames; never more than a tenth of the utterance."""
+
+    def apply(self, frames: Frames, random: np.random.Generator) -> None:
+        """Overwrites masked parts of [frames, 4 · bands] by 0, the mean."""
+        planar = frames.reshape(len(frames), 4, -1)
+        for _ in range(self.band_masks):
+            width = int(random.integers(0, min(self.band_width, planar.shape[2]) + 1))
+            first = int(random.integers(0, planar.shape[2] - width + 1))
+            planar[:, :, first : first + width] = 0
+        for _ in range(self.time_masks):
+            width = int(random.integers(0, min(self.time_width, len(frames) // 10) + 1))
+            first = int(random.integers(0, len(frames) - width + 1))
+            planar[first : first + width] = 0
+
+
+@dataclass(frozen=True)
+class Batch:
+    x: Tensor
+    """[utterances, network frames, inputs], padded with zeros."""
+    lengths: Tensor
+    """Network frames of each utterance."""
+    targets: Tensor
+    """[utterances, phones]: indices of the reference phones among the scores, padded with blanks."""
+    target_lengths: Tensor
+    indices: tuple[int, ...]
+    """Places in the store."""
+
+
+def collate(
+    store: FeatureStore,
+    indices: Sequence[int],
+    options: FeatureOptions,
+    normalisation: Normalisation,
+    phone_index: dict[str, int],
+    random: np.random.Generator | None = None,
+    augment: SpecAugment | None = None,
+) -> Batch:
+    """One padded batch; with `random`, each utterance at a speed drawn from those of the store."""
+    inputs, targets = [], []
+    for index in indices:
+        speed = 0 if random is None else int(random.integers(store.ends.shape[1]))
+        frames = normalisation.apply(quaternion_frames(store.mel(index, speed)))
+        if random is not None and augment is not None:
+            augment.apply(frames, random)
+        inputs.append(torch.from_numpy(stack_frames(frames, options)))
+        targets.append(torch.tensor([phone_index[phone] for phone in store.utterances[index].phones]))
+    return Batch(
+        torch.nn.utils.rnn.pad_sequence(inputs, batch_first=True),
+        torch.tensor([len(x) for x in inputs]),
+        torch.nn.utils.rnn.pad_sequence(targets, batch_first=True),
+        torch.tensor([len(y) for y in targets]),
+        tuple(indices),
+    )
+
+
+def buckets(
+    lengths: NDArray[np.int64], batch_size: int, random: np.random.Generator | None = None
+) -> Iterator[list[int]]:
+    """Batches of utterances of about the same length; in random order, shuffled within 50 batches, with `random`."""
+    order = np.argsort(lengths, kind="stable")
+    if random is not None:
+        order = random.permutation(len(lengths))
+        pool = 50 * batch_size
+        order = np.concatenate(
+            [part[np.argsort(lengths[part], kind="stable")] for part in np.split(order, range(pool, len(order), pool))]
+        )
+    batches = [order[first : first + batch_size].tolist() for first in range(0, len(order), batch_size)]
+    for position in range(len(batches)) if random is None else random.permutation(len(batches)):
+        yield batches[position]

@@ -1,0 +1,217 @@
+"""Quaternion and real layers under one interface: `forward(x, state) → (y, state)`.
+
+Sizes in signatures count reals. Gates and activations act on each component alone (split), so a QLSTM is an LSTM whose
+matrices have quaternion block structure: training expands the components once a batch, inside autograd, and calls
+torch's fused kernels.
+"""
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from .errors import InputError
+from .quaternion import Initialisation, block_matrix, check_quaternion_size, initial_components
+
+Direction = Literal["uni", "bi", "bi-shared"]
+"""Forward in time; both ways with weights of their own; both ways with one set of weights (the paper's counts)."""
+State = tuple[Tensor, ...]
+"""(h,) of an RNN, (h, c) of an LSTM; each [layers · directions, batch, hidden], a layer's directions side by side."""
+
+PAPER = Initialisation()
+
+HOLD = 1e4
+"""A pre-activation at which a sigmoid is exactly 0 or 1 in every float type."""
+
+
+class QuaternionLinear(nn.Module):
+    """y = W ⊗ x + b: [..., inputs] → [..., outputs], planar.
+
+    Raises:
+        InputError: a size is not a multiple of 4.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        generator: torch.Generator,
+        bias: bool = True,
+        initialisation: Initialisation = PAPER,
+    ) -> None:
+        super().__init__()
+        columns, rows = check_quaternion_size(inputs, "inputs"), check_quaternion_size(outputs, "outputs")
+        self.weight = nn.Parameter(initial_components(rows, columns, generator, initialisation))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.linear(x, block_matrix(self.weight), self.bias)
+
+
+class Recurrent(nn.Module):
+    """A stack of recurrent layers; its four kinds are `RNN`, `LSTM`, `QRNN` and `QLSTM`.
+
+    Args:
+        inputs: reals a frame.
+        hidden: reals of the hidden state of each direction.
+        layers: how many.
+        generator: the source of all initial weights: the same seed gives the same weights in any process.
+        direction: see `Direction`.
+        dropout: probability of zeroing an output between layers, in training only.
+        bias: whether the layers have one; it starts at zero.
+
+    Raises:
+        InputError: a size of a quaternion network is not a multiple of 4, or `layers` or `hidden` is below 1.
+    """
+
+    gates: int
+    quaternion: bool
+
+    def __init__(
+        self,
+        inputs: int,
+        hidden: int,
+        layers: int,
+        generator: torch.Generator,
+        direction: Direction = "uni",
+        dropout: float = 0.0,
+        bias: bool = True,
+        initialisation: Initialisation = PAPER,
+    ) -> None:
+        super().__init__()
+        if layers < 1 or hidden < 1 or inputs < 1:
+            raise InputError(f"inputs, hidden and layers are {inputs}, {hidden}, {layers}; each must be at least 1")
+        if self.quaternion:
+            check_quaternion_size(inputs, "inputs")
+            check_quaternion_size(hidden, "hidden")
+        self.inputs, self.hidden, self.layers, self.direction, self.dropout = inputs, hidden, layers, direction, dropout
+        self.directions = 1 if direction == "uni" else 2
+        self.weight_input, self.weight_hidden = nn.ParameterList(), nn.ParameterList()
+        self.bias = nn.ParameterList() if bias else None
+        for layer in range(layers):
+            width = inputs if layer == 0 else hidden * self.directions
+            for _ in range(2 if direction == "bi" else 1):
+                for weights, columns in ((self.weight_input, width), (self.weight_hidden, hidden)):
+                    weights.append(self._initial(columns, generator, initialisation))
+                if self.bias is not None:
+                    self.bias.append(torch.zeros(self.gates * hidden))
+
+    def _initial(self, columns: int, generator: torch.Generator, how: Initialisation) -> nn.Parameter:
+        """Components [4, gates · n, columns / 4] of a quaternion layer, or a matrix [gates · hidden, columns]."""
+        if self.quaternion:
+            drawn = [initial_components(self.hidden // 4, columns // 4, generator, how) for _ in range(self.gates)]
+            return nn.Parameter(torch.cat(drawn, dim=1))
+        deviation = math.sqrt(2 / (columns + self.hidden)) if how.criterion == "glorot" else math.sqrt(2 / columns)
+        return nn.Parameter(deviation * torch.randn(self.gates * self.hidden, columns, generator=generator))
+
+    def matrix(self, weight: Tensor) -> Tensor:
+        """The real matrix [gates · hidden, columns] of one of this stack's weights, gate after gate."""
+        if not self.quaternion:
+            return weight
+        by_gate = weight.unflatten(1, (self.gates, -1)).transpose(0, 1)
+        return block_matrix(by_gate).flatten(0, 1)
+
+    def initial_state(self, batch: int, like: Tensor) -> State:
+        """Zeros, on the device and of the type of `like`."""
+        shape = (self.layers * self.directions, batch, self.hidden)
+        return tuple(like.new_zeros(shape) for _ in range(2 if self.gates == 4 else 1))
+
+    def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """Runs [batch, frames, inputs] → [batch, frames, directions · hidden] and the state after the last frame.
+
+        Args:
+            state: what an earlier call returned, or None for zeros.
+            lengths: frames of each utterance, [batch]. Outputs behind an utterance's end are zero, its state is the one
+                at its end and its backward direction starts there: padding changes nothing. None: all are full.
+
+        Raises:
+            InputError: the last dimension of `x` is not `inputs`.
+        """
+        if x.dim() != 3 or x.shape[-1] != self.inputs:
+            raise InputError(f"input of shape {tuple(x.shape)}; it takes [batch, frames, {self.inputs}] reals")
+        state = self.initial_state(x.shape[0], x) if state is None else state
+        after: list[State] = []
+        for layer in range(self.layers):
+            if layer and self.dropout and self.training:
+                x = nn.functional.dropout(x, self.dropout)
+            outputs = []
+            for backward in range(self.directions):
+                index = layer * self.directions + backward
+                y, last = self._run(x, tuple(part[index] for part in state), lengths, layer, bool(backward))
+                outputs.append(y)
+                after.append(last)
+            x = self._join(outputs)
+        return x, tuple(torch.stack(parts) for parts in zip(*after, strict=True))
+
+    def _run(self, x: Tensor, state: State, lengths: Tensor | None, layer: int, backward: bool) -> tuple[Tensor, State]:
+        index = layer * 2 + backward if self.direction == "bi" else layer
+        w, r = self.matrix(self.weight_input[index]), self.matrix(self.weight_hidden[index])
+        bias = w.new_zeros(len(w)) if self.bias is None else self.bias[index]
+        if lengths is not None:
+            padding = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
+        if backward:
+            x = self._reverse(x, lengths)
+        if lengths is not None and self.gates == 4:
+            # One more input, 1 in padding, shuts the input gate and holds the forget gate open: c stays as it was.
+            x = torch.cat([x, padding[..., None].to(x.dtype)], dim=-1)
+            hold = w.new_tensor([-HOLD, HOLD, 0.0, 0.0]).repeat_interleave(self.hidden)
+            w = torch.cat([w, hold[:, None]], dim=-1)
+        parameters = [w, r, bias, torch.zeros_like(bias)]
+        initial = [part.unsqueeze(0).contiguous() for part in state]
+        if self.gates == 4:
+            y, *last = torch.lstm(x, initial, parameters, True, 1, 0.0, self.training, False, True)
+        else:
+            y, *last = torch.rnn_tanh(x, initial[0], parameters, True, 1, 0.0, self.training, False, True)
+        ends = [part.squeeze(0) for part in last]
+        if lengths is not None:
+            y = y.masked_fill(padding[..., None], 0.0)
+            ends[0] = y[torch.arange(len(y), device=y.device), lengths.to(y.device) - 1]
+        if backward:
+            y = self._reverse(y, lengths)
+        return y, tuple(ends)
+
+    @staticmethod
+    def _reverse(x: Tensor, lengths: Tensor | None) -> Tensor:
+        """Each utterance back to front; its padding stays behind it."""
+        if lengths is None:
+            return x.flip(1)
+        frame = torch.arange(x.shape[1], device=x.device)
+        mirrored = lengths.to(x.device)[:, None] - 1 - frame
+        order = torch.where(mirrored >= 0, mirrored, frame)
+        return x.gather(1, order[..., None].expand_as(x))
+
+    def _join(self, outputs: list[Tensor]) -> Tensor:
+        """Both directions in one vector, planar: the real parts of both, then the parts of i, j and k."""
+        if len(outputs) == 1:
+            return outputs[0]
+        if not self.quaternion:
+            return torch.cat(outputs, dim=-1)
+        return torch.cat([y.unflatten(-1, (4, -1)) for y in outputs], dim=-1).flatten(-2)
+
+
+class RNN(Recurrent):
+    """h = tanh(W x + R h + b)."""
+
+    gates, quaternion = 1, False
+
+
+class LSTM(Recurrent):
+    """Without peepholes, gates in torch's order: input, forget, cell, output."""
+
+    gates, quaternion = 4, False
+
+
+class QRNN(Recurrent):
+    """h = tanh(W ⊗ x + R ⊗ h + b), the activation on each component."""
+
+    gates, quaternion = 1, True
+
+
+class QLSTM(Recurrent):
+    """An LSTM whose products are Hamilton products; its gates act on each component."""
+
+    gates, quaternion = 4, True
+
+
+KINDS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "qrnn": QRNN, "qlstm": QLSTM}

@@ -1,0 +1,164 @@
+"""The acoustic model, and the checkpoint that holds everything needed to use it."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from .errors import InputError
+from .features import FeatureOptions, Normalisation
+from .files import revision, write_atomically
+from .layers import KINDS, Direction, Recurrent, State
+from .phones import ARPABET
+from .quaternion import Initialisation
+
+CHECKPOINT_FORMAT = 1
+BLANK = 0
+"""The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The recurrent stack; a real layer gives the scores."""
+
+    kind: Literal["qlstm", "qrnn", "lstm", "rnn"] = "qlstm"
+    """Recurrent layers: quaternion or real, LSTM or simple."""
+    hidden: int = 256
+    """Reals of a layer's hidden state (four to a quaternion)."""
+    layers: int = 3
+    """Recurrent layers."""
+    direction: Direction = "uni"
+    """uni streams and can be exported; bi reads whole utterances; bi-shared does so with one set of weights."""
+    dropout: float = 0.1
+    """Probability of zeroing a value between layers, in training."""
+    initialisation: Initialisation = field(default_factory=lambda: Initialisation(axis="centred"))
+    """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
+
+
+class AcousticModel(nn.Module):
+    """Recurrent layers and a real one: [batch, frames, inputs] → unnormalised scores [batch, frames, outputs]."""
+
+    def __init__(self, options: NetworkOptions, inputs: int, outputs: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.recurrent: Recurrent = KINDS[options.kind](
+            inputs,
+            options.hidden,
+            options.layers,
+            generator,
+            direction=options.direction,
+            dropout=options.dropout,
+            initialisation=options.initialisation,
+        )
+        width = options.hidden * self.recurrent.directions
+        self.output = nn.Linear(width, outputs)
+        with torch.no_grad():
+            self.output.weight.normal_(0.0, (2 / (width + outputs)) ** 0.5, generator=generator)
+            self.output.bias.zero_()
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `Recurrent.forward`; scores behind an utterance's end mean nothing."""
+        y, state = self.recurrent(x, state, lengths)
+        return self.output(self.dropout(y)), state
+
+    def scores(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Scores of a padded batch; an utterance's do not depend on its padding.
+
+        A uni-directional network never reads what lies behind a frame, so only the others need the lengths.
+        """
+        scores: Tensor = self(x, lengths=None if self.recurrent.directions == 1 else lengths)[0]
+        return scores
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained model and what it needs: feature options, normalisation, phone set, options, revision."""
+
+    model: nn.Module
+    network: NetworkOptions
+    features: FeatureOptions
+    normalisation: Normalisation
+    phones: tuple[str, ...] = ARPABET
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the training run, for the record."""
+    training: dict[str, Any] = field(default_factory=dict)
+    """What `--resume` needs."""
+    quantization: str = ""
+    """Empty for a float model, else the number format of its weights."""
+
+    def save(self, path: Path) -> None:
+        """Writes the checkpoint, whole or not at all."""
+        content = {
+            "format": CHECKPOINT_FORMAT,
+            "network": asdict(self.network),
+            "features": asdict(self.features),
+            "mean": torch.from_numpy(self.normalisation.mean),
+            "deviation": torch.from_numpy(self.normalisation.deviation),
+            "phones": list(self.phones),
+            "weights": self.model.state_dict(),
+            "quantization": self.quantization,
+            "options": self.options,
+            "training": self.training,
+            "revision": revision(),
+        }
+        with write_atomically(path) as temporary:
+            torch.save(content, temporary)
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint file, read without running any code in it.
+
+    Raises:
+        InputError: the file is missing, damaged, not a checkpoint or of another format.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no checkpoint {path}; `tetraphone train` writes one") from error
+    except Exception as error:
+        raise InputError(f"{path} is not a checkpoint, or damaged; take the file that training wrote") from error
+    if not isinstance(content, dict) or content.get("format") != CHECKPOINT_FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise InputError(f"{path} has checkpoint format {found}; this version reads {CHECKPOINT_FORMAT}: train again")
+    return content
+
+
+def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
+    """Builds a float model of a checkpoint's content; `path` is for errors.
+
+    Raises:
+        InputError: a key is missing, or the weights do not fit the options.
+    """
+    try:
+        network = dict(content["network"])
+        network["initialisation"] = Initialisation(**network["initialisation"])
+        options, features = NetworkOptions(**network), FeatureOptions(**content["features"])
+        phones = tuple(content["phones"])
+        model = AcousticModel(options, features.inputs, len(phones) + 1, torch.Generator())
+        checkpoint = Checkpoint(
+            model,
+            options,
+            features,
+            Normalisation(content["mean"].numpy(), content["deviation"].numpy()),
+            phones,
+            content["options"],
+            content["training"],
+        )
+        model.load_state_dict(content["weights"], strict=True)
+    except (KeyError, TypeError, AttributeError, RuntimeError) as error:
+        raise InputError(f"{path} does not hold a whole model: {error}; take the file that training wrote") from error
+    return checkpoint
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """A float checkpoint. Quantised ones: `tetraphone.quant.load`.
+
+    Raises:
+        InputError: see `read_content` and `from_content`; the file is quantised.
+    """
+    content = read_content(path)
+    if content.get("quantization"):
+        raise InputError(f"{path} is quantised to {content['quantization']}; give the float one it was made from")
+    return from_content(content, path)

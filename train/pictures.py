@@ -1,0 +1,74 @@
+"""Pictures of a training run and of a recognised recording, as PNG."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from .features import FeatureOptions, Frames
+from .files import write_atomically
+from .scoring import TimedPhone
+
+matplotlib.use("Agg")
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with write_atomically(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=120, bbox_inches="tight")
+
+
+def draw_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
+    """Training loss and development phone error rate by epoch."""
+    figure = Figure(figsize=(7, 4))
+    loss = figure.add_subplot()
+    error = loss.twinx()
+    epochs = [line["epoch"] for line in metrics]
+    loss.plot(epochs, [line["loss"] for line in metrics], color="tab:blue", marker=".")
+    error.plot(epochs, [line["phone_error_rate"] for line in metrics], color="tab:red", marker=".")
+    loss.set_xlabel("epoch")
+    loss.set_ylabel("training loss a phone, nats", color="tab:blue")
+    error.set_ylabel("development phone error rate, %", color="tab:red")
+    loss.set_ylim(bottom=0)
+    error.set_ylim(bottom=0)
+    loss.grid(alpha=0.3)
+    _save(figure, path)
+
+
+def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str], path: Path) -> None:
+    """Share of each reference phone that was recognised as each phone, or not at all; a last row for insertions."""
+    labels = [*phones, ""]
+    counts = np.array([[confusions[left, right] for right in labels] for left in labels], float)
+    counts[-1, -1] = 0
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    figure = Figure(figsize=(9, 8))
+    axes = figure.add_subplot()
+    image = axes.imshow(shares, cmap="magma_r", vmin=0, vmax=1)
+    axes.set_xticks(range(len(labels)), [*phones, "deleted"], rotation=90, fontsize=7)
+    axes.set_yticks(range(len(labels)), [*phones, "inserted"], fontsize=7)
+    axes.set_xlabel("recognised")
+    axes.set_ylabel("reference")
+    figure.colorbar(image, label="share of the row")
+    _save(figure, path)
+
+
+def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
+    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain."""
+    seconds = max(len(mel) * options.hop_ms / 1000, options.hop_ms / 1000)
+    figure = Figure(figsize=(min(max(4.0, 4.0 * seconds), 60.0), 4))
+    spectrogram, labels = figure.subplots(2, 1, sharex=True, height_ratios=[5, 1])
+    if len(mel):
+        spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=(0, seconds, 0, options.bands))
+    spectrogram.set_ylabel("mel band")
+    spectrogram.set_title(title)
+    for item in phones:
+        colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
+        labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
+        labels.text((item.start + item.end) / 2, 0.5, item.phone, ha="center", va="center", fontsize=9, color=colour)
+    labels.set_yticks([])
+    labels.set_xlim(0, seconds)
+    labels.set_xlabel("seconds")
+    _save(figure, path)

@@ -1,0 +1,101 @@
+"""Greedy decoding of CTC scores, and phone error rates."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from .model import BLANK
+
+
+@dataclass(frozen=True)
+class TimedPhone:
+    """A recognised phone.
+
+    It starts with the first network frame at which its score is the greatest and ends with the last such frame in a
+    row: frames at which blank wins belong to no phone.
+    """
+
+    phone: str
+    start: float
+    """Seconds."""
+    end: float
+    """Seconds."""
+    confidence: float
+    """Its mean posterior over those frames, 0 to 1."""
+
+
+def log_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Log posteriors of scores [..., outputs]."""
+    shifted = scores - scores.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float) -> list[TimedPhone]:
+    """The best label of each frame, repetitions merged and blanks dropped (Graves et al., 2006, best path).
+
+    Args:
+        scores: [network frames, phones + 1], blank first.
+        shift: seconds from frame to frame.
+    """
+    best = scores.argmax(axis=-1)
+    posteriors = np.exp(log_softmax(scores))
+    edges = np.flatnonzero(np.diff(best, prepend=-1, append=-1))
+    return [
+        TimedPhone(
+            phones[best[first] - 1],
+            round(float(first * shift), 3),
+            round(float(last * shift), 3),
+            round(float(posteriors[first:last, best[first]].mean()), 4),
+        )
+        for first, last in pairwise(edges)
+        if best[first] != BLANK
+    ]
+
+
+def best_path(scores: NDArray[np.float32], phones: Sequence[str]) -> list[str]:
+    """The phones that `greedy` gives, without times."""
+    return [item.phone for item in greedy(scores, phones, 1.0)]
+
+
+@dataclass
+class Errors:
+    """Edits that turn references into hypotheses, summed over utterances."""
+
+    utterances: int = 0
+    confusions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(reference, hypothesis), equal pairs too; the missing side of a deletion or insertion is empty."""
+
+    def add(self, reference: Sequence[str], hypothesis: Sequence[str]) -> None:
+        """Counts one utterance by a minimal alignment."""
+        self.utterances += 1
+        for edit in Levenshtein.opcodes(reference, hypothesis):
+            left = reference[edit.src_start : edit.src_end]
+            right = hypothesis[edit.dest_start : edit.dest_end]
+            self.confusions.update(zip_longest(left, right, fillvalue=""))
+
+    @property
+    def reference_phones(self) -> int:
+        return sum(count for (left, _), count in self.confusions.items() if left)
+
+    @property
+    def substitutions(self) -> int:
+        return sum(count for (left, right), count in self.confusions.items() if left and right and left != right)
+
+    @property
+    def deletions(self) -> int:
+        return sum(count for (_, right), count in self.confusions.items() if not right)
+
+    @property
+    def insertions(self) -> int:
+        return sum(count for (left, _), count in self.confusions.items() if not left)
+
+    @property
+    def phone_error_rate(self) -> float:
+        """Percent: edits over reference phones; nan without a reference."""
+        edits = self.substitutions + self.deletions + self.insertions
+        return 100 * edits / self.reference_phones if self.reference_phones else float("nan")

@@ -1,0 +1,351 @@
+"""The training run, downwards: options, data, model, loop, pictures."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
+
+from .corpus import Corpus, Utterance, read_corpus
+from .data import Batch, FeatureStore, SpecAugment, buckets, collate, extract
+from .errors import InputError
+from .features import FeatureOptions
+from .files import new_folder, write_atomically
+from .model import BLANK, AcousticModel, Checkpoint, NetworkOptions, from_content, read_content
+from .phones import ARPABET
+from .pictures import draw_confusions, draw_curves
+from .scoring import Errors, best_path
+
+MODEL, LAST, METRICS = "model.pt", "last.pt", "metrics.jsonl"
+SPEEDS = (1.0, 0.9, 1.1)
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How to train; with the corpora, all that decides the final weights on one machine."""
+
+    network: NetworkOptions = field(default_factory=NetworkOptions)
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+    dev: tuple[str, ...] = ()
+    """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
+    hold_out: float = 0.05
+    """Share of the speakers to hold out where no development corpus is given, 0 to 1."""
+    epochs: int = 20
+    """Passes over the training set."""
+    batch_size: int = 32
+    """Utterances a step."""
+    optimizer: Literal["adamw", "rmsprop"] = "adamw"
+    learning_rate: float = 1e-2
+    """Greatest learning rate; quaternion networks under CTC want more than real ones."""
+    weight_decay: float = 1e-2
+    """AdamW's."""
+    schedule: Literal["cosine", "halving"] = "cosine"
+    """Cosine to zero, or the paper's: halved after an epoch that lowers the error by less than 0.1 points."""
+    warmup_steps: int = 300
+    """Steps over which the learning rate rises from zero."""
+    clip: float = 5.0
+    """Greatest norm of the gradient."""
+    spec_augment: bool = False
+    """Mask bands and stretches of time."""
+    speed_perturbation: bool = False
+    """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
+    seed: int = 1
+    """Of weights, order, dropout and augmentation."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Processor threads; the same number gives the same bits."""
+    checkpoint_steps: int = 200
+    """Steps from checkpoint to checkpoint: what a kill can cost."""
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+        if not 0 < self.hold_out < 1:
+            raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
+
+
+def ctc_loss(scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
+    """CTC loss a phone over the batch, and the places in the batch that have no finite loss and were left out.
+
+    An utterance too short for its phones adds nothing: the gradients are those of the batch without it.
+    """
+    losses = torch.nn.functional.ctc_loss(
+        scores.log_softmax(-1).transpose(0, 1),
+        batch.targets,
+        batch.lengths,
+        batch.target_lengths,
+        blank=BLANK,
+        reduction="none",
+        zero_infinity=True,
+    )
+    repeats = ((batch.targets[:, 1:] == batch.targets[:, :-1]) & (batch.targets[:, 1:] != BLANK)).sum(1)
+    fits = batch.lengths >= batch.target_lengths + repeats
+    phones = batch.target_lengths[fits].sum().clamp_min(1)
+    return losses[fits].sum() / phones, torch.nonzero(~fits).flatten().tolist()
+
+
+def read_training_sets(
+    corpora: Iterable[str], options: TrainOptions
+) -> tuple[list[Utterance], list[Utterance], list[str]]:
+    """Training and development utterances, and what was left out."""
+    read = [read_corpus(spec, "train") for spec in corpora]
+    dev: list[Corpus] = [read_corpus(spec, "dev") for spec in options.dev]
+    if not dev:
+        for spec in corpora:
+            if Path(spec).is_dir():
+                found = read_corpus(spec, "dev")
+                dev += [found] if found.part == "dev" else []
+    train = [utterance for corpus in read for utterance in corpus.utterances]
+    held = [utterance for corpus in dev for utterance in corpus.utterances]
+    if not held:
+        speakers = sorted({utterance.speaker for utterance in train})
+        count = max(1, round(options.hold_out * len(speakers)))
+        if count >= len(speakers):
+            raise InputError("the corpora have one speaker only, so none can be held out; give --dev")
+        chosen = set(np.random.default_rng(options.seed).permutation(speakers)[:count].tolist())
+        held = [utterance for utterance in train if utterance.speaker in chosen]
+        train = [utterance for utterance in train if utterance.speaker not in chosen]
+    return train, held, [problem for corpus in read + dev for problem in corpus.problems]
+
+
+class Run:
+    """One training run in a folder: what changes from step to step, and how it is kept."""
+
+    def __init__(self, folder: Path, options: TrainOptions, corpora: tuple[str, ...]) -> None:
+        self.folder, self.options, self.corpora = folder, options, corpora
+        self.step = self.epoch = self.batch = 0
+        self.best = self.last_error = math.inf
+        self.scale = 1.0
+        """Of the learning rate: what the halving schedule has left of it."""
+        self.loss_sum, self.loss_batches = 0.0, 0
+        self.infinite: list[str] = []
+
+    def prepare(self, say: Callable[[str], None]) -> None:
+        """Reads the corpora, computes features, builds the model."""
+        options = self.options
+        train, dev, problems = read_training_sets(self.corpora, options)
+        speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
+        workers = options.threads
+        self.train = extract(train, options.features, self.folder / "train.f32", speeds, workers)
+        self.dev = extract(dev, options.features, self.folder / "dev.f32", SPEEDS[:1], workers)
+        problems += [*self.train.problems, *self.dev.problems]
+        say(f"{len(self.train.utterances)} training and {len(self.dev.utterances)} development utterances")
+        if problems:
+            say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
+            with write_atomically(self.folder / "problems.txt") as temporary:
+                temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
+        self.phone_index = {phone: position + 1 for position, phone in enumerate(ARPABET)}
+        self.normalisation = self.train.normalisation()
+        generator = torch.Generator().manual_seed(options.seed)
+        self.model = AcousticModel(options.network, options.features.inputs, len(ARPABET) + 1, generator)
+        self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
+        if options.optimizer == "adamw":
+            self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
+                self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay
+            )
+        else:
+            self.optimizer = torch.optim.RMSprop(self.model.parameters(), options.learning_rate)
+
+    def learning_rate(self) -> float:
+        """Of the step to come."""
+        options, total = self.options, self.options.epochs * self.steps_per_epoch
+        rate = options.learning_rate * min(1.0, (self.step + 1) / max(1, options.warmup_steps))
+        if options.schedule == "cosine":
+            return rate * 0.5 * (1 + math.cos(math.pi * self.step / total))
+        return rate * self.scale
+
+    def train_step(self, indices: list[int]) -> float:
+        """One optimiser step; its randomness depends on seed and step alone, so a resumed run repeats it."""
+        random = np.random.default_rng([self.options.seed, 1, self.step])
+        torch.manual_seed(self.options.seed * 1_000_003 + self.step)
+        augment = SpecAugment() if self.options.spec_augment else None
+        batch = collate(
+            self.train, indices, self.options.features, self.normalisation, self.phone_index, random, augment
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate()
+        self.optimizer.zero_grad()
+        loss, infinite = ctc_loss(self.model.scores(batch.x, batch.lengths), batch)
+        self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip, error_if_nonfinite=True)
+        self.optimizer.step()
+        return loss.item()
+
+    def checkpoint(self) -> Checkpoint:
+        """The model as it is, and what `restore` needs."""
+        names = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches", "infinite")
+        return Checkpoint(
+            self.model,
+            self.options.network,
+            self.options.features,
+            self.normalisation,
+            options={**asdict(self.options), "corpora": list(self.corpora)},
+            training={"optimizer": self.optimizer.state_dict(), **{name: getattr(self, name) for name in names}},
+        )
+
+    def restore(self, path: Path) -> None:
+        """Continues from what `checkpoint` saved.
+
+        Raises:
+            InputError: the file is damaged, or was made with other options.
+        """
+        checkpoint = from_content(read_content(path), path)
+        ours = json.loads(json.dumps(self.checkpoint().options))
+        theirs = json.loads(json.dumps(checkpoint.options))
+        different = sorted(key for key in ours if ours[key] != theirs.get(key))
+        if different:
+            raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
+        self.model.load_state_dict(checkpoint.model.state_dict())
+        training = dict(checkpoint.training)
+        self.optimizer.load_state_dict(training.pop("optimizer"))
+        for name, value in training.items():
+            setattr(self, name, value)
+
+    def run(self, say: Callable[[str], None]) -> Errors:
+        """Trains to the end; returns the development errors of the best epoch."""
+        options = self.options
+        self._truncate_metrics()
+        writer = SummaryWriter(str(self.folder), purge_step=self.step)
+        total = options.epochs * self.steps_per_epoch
+        with tqdm(total=total, initial=self.step, desc="training", unit="step", dynamic_ncols=True) as bar:
+            while self.epoch < options.epochs:
+                order = np.random.default_rng([options.seed, 0, self.epoch])
+                batches = list(buckets(self.train.lengths, options.batch_size, order))
+                self.model.train()
+                for indices in batches[self.batch :]:
+                    loss = self.train_step(indices)
+                    self.step, self.batch = self.step + 1, self.batch + 1
+                    self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
+                    bar.update()
+                    bar.set_postfix(
+                        loss=f"{self.loss_sum / self.loss_batches:.3f}", phone_error=f"{self.last_error:.1f}"
+                    )
+                    if self.step % options.checkpoint_steps == 0:
+                        self.checkpoint().save(self.folder / LAST)
+                self._end_epoch(writer)
+        writer.close()
+        if self.infinite:
+            say(f"{len(self.infinite)} times an utterance was too short for its phones at a higher speed and left out")
+        return self._finish(say)
+
+    def _end_epoch(self, writer: SummaryWriter) -> None:
+        error = evaluate_store(self.model, self.dev, self.checkpoint()).phone_error_rate
+        metrics = {
+            "epoch": self.epoch + 1,
+            "step": self.step,
+            "loss": self.loss_sum / max(1, self.loss_batches),
+            "phone_error_rate": error,
+            "learning_rate": self.learning_rate(),
+        }
+        if error > self.last_error - 0.1:
+            self.scale *= 0.5
+        self.last_error = error
+        self.epoch, self.batch, self.loss_sum, self.loss_batches = self.epoch + 1, 0, 0.0, 0
+        if error < self.best:
+            self.best = error
+            replace(self.checkpoint(), training={}).save(self.folder / MODEL)
+        with (self.folder / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(metrics) + "\n")
+        for name in ("loss", "phone_error_rate", "learning_rate"):
+            writer.add_scalar(name, metrics[name], self.step)  # type: ignore[no-untyped-call]
+        writer.flush()  # type: ignore[no-untyped-call]
+        self.checkpoint().save(self.folder / LAST)
+
+    def _truncate_metrics(self) -> None:
+        """Drops what an interrupted run wrote after its last checkpoint."""
+        path = self.folder / METRICS
+        kept = [line for line in read_metrics(path) if line["step"] <= self.step and line["epoch"] <= self.epoch]
+        with write_atomically(path) as temporary:
+            temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+
+    def _finish(self, say: Callable[[str], None]) -> Errors:
+        path = self.folder / MODEL
+        best = from_content(read_content(path), path)
+        errors = evaluate_store(best.model, self.dev, best)
+        draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
+        draw_confusions(errors.confusions, best.phones, self.folder / "confusions.png")
+        for name in ("train", "dev"):
+            for suffix in (".f32", ".npz"):
+                (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
+        say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
+        return errors
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl; a last line that a kill cut short is left out."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    metrics = []
+    for line in lines:
+        try:
+            metrics.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return metrics
+
+
+def evaluate_store(model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> Errors:
+    """Errors of greedy decoding over a store."""
+    errors = Errors()
+    phone_index = {phone: position + 1 for position, phone in enumerate(checkpoint.phones)}
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        for indices in buckets(store.lengths, 16):
+            batch = collate(store, indices, checkpoint.features, checkpoint.normalisation, phone_index)
+            scores = model.scores(batch.x, batch.lengths).numpy()  # type: ignore[operator]
+            for place, index in enumerate(indices):
+                hypothesis = best_path(scores[place, : batch.lengths[place]], checkpoint.phones)
+                errors.add(store.utterances[index].phones, hypothesis)
+    model.train(was_training)
+    return errors
+
+
+def train(
+    corpora: tuple[str, ...], folder: Path, options: TrainOptions, resume: bool, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Trains into `folder`: model.pt (best on development data), last.pt (to resume), metrics, pictures.
+
+    Args:
+        corpora: see `read_corpus`.
+        resume: continue an interrupted run of the same options; the final weights are those of an uninterrupted one.
+        say: takes a line of log.
+
+    Raises:
+        InputError: the folder is used and `resume` false, a corpus or option is wrong, the loss is not finite.
+    """
+    if not resume:
+        new_folder(folder)
+    elif not folder.is_dir():
+        raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
+    torch.set_num_threads(options.threads)
+    started = time.monotonic()
+    run = Run(folder, options, corpora)
+    run.prepare(say)
+    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    say(f"{options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
+    if (folder / LAST).exists():
+        run.restore(folder / LAST)
+        say(f"continues after step {run.step}")
+    try:
+        errors = run.run(say)
+    except RuntimeError as error:
+        if "non-finite" not in str(error):
+            raise
+        raise InputError(f"the gradient is not finite at step {run.step}; lower the learning rate") from error
+    return {
+        "model": str(folder / MODEL),
+        "phone_error_rate": errors.phone_error_rate,
+        "parameters": parameters,
+        "steps": run.step,
+        "seconds": round(time.monotonic() - started, 1),
+    }
