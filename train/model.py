@@ -126,7 +126,7 @@ def read_content(path: Path) -> dict[str, Any]:
 
 
 def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
-    """Builds a float model of a checkpoint's content; `path` is for errors.
+    """Builds a float model of a checkpoint's content, with new weights where they are None; `path` is for errors.
 
     Raises:
         InputError: a key is missing, or the weights do not fit the options.
@@ -146,7 +146,8 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             content["options"],
             content["training"],
         )
-        model.load_state_dict(content["weights"], strict=True)
+        if content["weights"] is not None:
+            model.load_state_dict(content["weights"], strict=True)
     except (KeyError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(f"{path} does not hold a whole model: {error}; take the file that training wrote") from error
     return checkpoint

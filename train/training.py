@@ -60,6 +60,8 @@ class TrainOptions:
     """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
     seed: int = 1
     """Of weights, order, dropout and augmentation."""
+    bfloat16: bool = False
+    """Multiply in bfloat16 (autocast): twice as fast on processors with AMX; weights and loss stay float32."""
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Processor threads; the same number gives the same bits."""
     checkpoint_steps: int = 200
@@ -174,7 +176,9 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         self.optimizer.zero_grad()
-        loss, infinite = ctc_loss(self.model.scores(batch.x, batch.lengths), batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16):
+            scores = self.model.scores(batch.x, batch.lengths)
+        loss, infinite = ctc_loss(scores.float(), batch)
         self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip, error_if_nonfinite=True)

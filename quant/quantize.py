@@ -1,0 +1,94 @@
+"""Quantising a trained model: torchao finds the layers, our quantiser replaces them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torchao.core.config import AOBaseConfig
+from torchao.quantization import quantize_
+from torchao.quantization.transform_module import register_quantize_module_handler
+
+from tetraphone.train.errors import InputError
+from tetraphone.train.layers import Recurrent
+from tetraphone.train.model import Checkpoint, from_content, read_content
+
+from .layers import QuantizedLinear, QuantizedRecurrent
+from .weights import QuantizedWeight, WeightFormat
+
+REPLACEMENTS: dict[type[nn.Module], Callable[[Any, WeightFormat], nn.Module]] = {
+    Recurrent: QuantizedRecurrent,
+    nn.Linear: QuantizedLinear,
+}
+
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """How to quantise."""
+
+    weights: WeightFormat = "int8"
+    """Number format of the weights; activations are int8."""
+
+
+@dataclass
+class QuaternionWeightConfig(AOBaseConfig):  # type: ignore[misc]
+    """torchao's name for a way to quantise: our layers, weights in this format."""
+
+    weights: WeightFormat
+
+
+@register_quantize_module_handler(QuaternionWeightConfig)  # type: ignore[untyped-decorator]
+def _replace_module(module: nn.Module, config: QuaternionWeightConfig) -> nn.Module:
+    make = next(make for kind, make in REPLACEMENTS.items() if isinstance(module, kind))
+    return make(module, config.weights)
+
+
+def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoint, int]:
+    """The checkpoint with quantised weights, and how many weights were replaced; the model given is changed.
+
+    Raises:
+        InputError: the network is real or bi-directional, or a weight is not finite.
+        AssertionError: a weight matrix was left float.
+    """
+    model = checkpoint.model
+    matrices = sum(parameter.dim() > 1 for parameter in model.parameters())
+    quantize_(
+        model,
+        QuaternionWeightConfig(options.weights),
+        filter_fn=lambda module, name: isinstance(module, tuple(REPLACEMENTS)),
+    )
+    replaced = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
+    left = [name for name, parameter in model.named_parameters() if parameter.dim() > 1]
+    assert len(replaced) == matrices and not left, f"{len(replaced)} of {matrices} matrices quantised, left: {left}"
+    return replace(checkpoint, model=model.eval(), quantization=options.weights), sum(
+        weight.values.numel() for weight in replaced
+    )
+
+
+def load(path: Path) -> Checkpoint:
+    """A float or quantised checkpoint.
+
+    Raises:
+        InputError: the file is missing, damaged, or does not hold a whole model.
+    """
+    content = read_content(path)
+    weight_format = content.get("quantization")
+    if not weight_format:
+        return from_content(content, path)
+    weights = content["weights"]
+    empty = from_content({**content, "weights": None}, path)
+    checkpoint, _ = quantize(empty, QuantizeOptions(weight_format))
+    try:
+        checkpoint.model.load_state_dict(weights, strict=True)
+    except RuntimeError as error:
+        raise InputError(f"{path} does not hold a whole model: {error}; quantise the checkpoint again") from error
+    return checkpoint
+
+
+def quantized_scores(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Scores [frames, outputs] of one utterance [frames, inputs]."""
+    with torch.inference_mode():
+        scores: torch.Tensor = model(x[None])[0][0]
+    return scores

@@ -1,0 +1,73 @@
+"""Quantised weights: how values and scales are chosen, and what they stand for.
+
+int8 has one float32 scale for each output quaternion, so that its four components can be scaled at once: the greatest
+absolute component over 127. int4 has one float16 scale for each group of 8 input quaternions with their 4 components: the
+greatest over 7. Real matrices have one scale for each output, or one for each 32 inputs. Values are symmetric, so that
+negation is exact.
+"""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from tetraphone.train.errors import InputError
+
+WeightFormat = Literal["int8", "int4"]
+GREATEST = {"int8": 127, "int4": 7}
+GROUP_WEIGHTS = 32
+
+
+class QuantizedWeight(nn.Module):
+    """A weight matrix as integers and scales, both buffers.
+
+    Args:
+        weight: float, components [4, rows, columns] of a quaternion matrix or [rows, columns] of a real one.
+        weight_format: "int8" or "int4".
+
+    Raises:
+        InputError: a weight is not finite.
+    """
+
+    values: Tensor
+    """int8, of the shape of the weight."""
+    scales: Tensor
+    """float32 [rows] (int8) or float16 [rows, groups] (int4; the last group may be a part of one)."""
+
+    def __init__(self, weight: Tensor, weight_format: WeightFormat) -> None:
+        super().__init__()
+        if not weight.isfinite().all():
+            raise InputError("a weight is not finite; quantise a checkpoint of a run that did not diverge")
+        self.weight_format: WeightFormat = weight_format
+        self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)
+        greatest = GREATEST[weight_format]
+        peak = weight.detach().abs()
+        if weight.dim() == 3:
+            peak = peak.amax(0)
+        if self.group:
+            padding = -peak.shape[1] % self.group
+            peak = nn.functional.pad(peak, (0, padding)).unflatten(1, (-1, self.group))
+            scales = (peak.amax(-1) / greatest).half()
+        else:
+            scales = peak.amax(-1) / greatest
+        self.register_buffer("scales", scales)
+        step = self._spread(weight.shape[-1])
+        values = (weight.detach() / step.where(step > 0, 1.0)).round().clamp(-greatest, greatest)
+        self.register_buffer("values", values.to(torch.int8))
+
+    def _spread(self, columns: int) -> Tensor:
+        """The scale of each row and column, float32."""
+        if not self.group:
+            return self.scales[:, None]
+        return self.scales.float().repeat_interleave(self.group, dim=1)[:, :columns]
+
+    def dequantized(self) -> Tensor:
+        """The weights that the integers stand for, float64 and exact."""
+        return self.values.double() * self._spread(self.values.shape[-1]).double()
+
+
+def quantize_frame(x: Tensor) -> tuple[Tensor, Tensor]:
+    """int8 activations: [..., n] → integers as float64 and the scale of each frame, its greatest absolute value over 127."""
+    peak = x.abs().amax(-1, keepdim=True)
+    integers = (x * (127.0 / peak)).where(peak > 0, 0.0).round()
+    return integers.double(), peak / 127
