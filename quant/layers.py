@@ -38,7 +38,7 @@ class QuantizedRecurrent(nn.Module):
         return block_matrix(by_gate).flatten(0, 1)
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """[batch, frames, inputs] → [batch, frames, hidden], state as `Recurrent` has it; `lengths` may not be given."""
+        """[batch, frames, inputs] → [batch, frames, hidden], state as in `Recurrent`; `lengths` may not be given."""
         if lengths is not None:
             raise InputError("a quantised network takes utterances of one length; run them one by one")
         parts = 2 if self.gates == 4 else 1

@@ -16,20 +16,12 @@ from tetraphone.train.layers import Recurrent
 from tetraphone.train.model import Checkpoint, from_content, read_content
 
 from .layers import QuantizedLinear, QuantizedRecurrent
-from .weights import QuantizedWeight, WeightFormat
+from .weights import QuantizedWeight, QuantizeOptions, WeightFormat
 
 REPLACEMENTS: dict[type[nn.Module], Callable[[Any, WeightFormat], nn.Module]] = {
     Recurrent: QuantizedRecurrent,
     nn.Linear: QuantizedLinear,
 }
-
-
-@dataclass(frozen=True)
-class QuantizeOptions:
-    """How to quantise."""
-
-    weights: WeightFormat = "int8"
-    """Number format of the weights; activations are int8."""
 
 
 @dataclass
@@ -61,7 +53,8 @@ def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoi
     )
     replaced = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
     left = [name for name, parameter in model.named_parameters() if parameter.dim() > 1]
-    assert len(replaced) == matrices and not left, f"{len(replaced)} of {matrices} matrices quantised, left: {left}"
+    assert not left, f"these weights were left float: {left}"
+    assert len(replaced) == matrices, f"{len(replaced)} of {matrices} matrices were quantised"
     return replace(checkpoint, model=model.eval(), quantization=options.weights), sum(
         weight.values.numel() for weight in replaced
     )

@@ -1,11 +1,12 @@
 """Quantised weights: how values and scales are chosen, and what they stand for.
 
 int8 has one float32 scale for each output quaternion, so that its four components can be scaled at once: the greatest
-absolute component over 127. int4 has one float16 scale for each group of 8 input quaternions with their 4 components: the
-greatest over 7. Real matrices have one scale for each output, or one for each 32 inputs. Values are symmetric, so that
-negation is exact.
+absolute component over 127. int4 has one float16 scale for each group of 8 input quaternions with their 4 components:
+the greatest over 7. Real matrices have one scale for each output, or one for each 32 inputs. Values are symmetric, so
+that negation is exact.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -14,6 +15,16 @@ from torch import Tensor, nn
 from tetraphone.train.errors import InputError
 
 WeightFormat = Literal["int8", "int4"]
+
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """How to quantise."""
+
+    weights: WeightFormat = "int8"
+    """Number format of the weights; activations are int8."""
+
+
 GREATEST = {"int8": 127, "int4": 7}
 GROUP_WEIGHTS = 32
 
@@ -67,7 +78,7 @@ class QuantizedWeight(nn.Module):
 
 
 def quantize_frame(x: Tensor) -> tuple[Tensor, Tensor]:
-    """int8 activations: [..., n] → integers as float64 and the scale of each frame, its greatest absolute value over 127."""
+    """int8 activations: [..., n] → integers as float64, and each frame's scale: its peak over 127."""
     peak = x.abs().amax(-1, keepdim=True)
     integers = (x * (127.0 / peak)).where(peak > 0, 0.0).round()
     return integers.double(), peak / 127

@@ -118,28 +118,27 @@ def _compute(
     kept, ends, problems, row = [], [], [], 0
     job = partial(_energies, options=options, speeds=speeds)
     context = multiprocessing.get_context("spawn")
-    with write_atomically(path) as temporary, temporary.open("wb") as file:
-        with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            try:
-                results = pool.map(job, utterances, chunksize=8)
-                for position, result in enumerate(tqdm(results, "features", len(utterances), unit="utt", leave=False)):
-                    if isinstance(result, str):
-                        problems.append(result)
-                        continue
-                    kept.append(position)
-                    for energies in result:
-                        file.write(energies.tobytes())
-                        row += len(energies)
-                        ends.append(row)
-            except BrokenProcessPool as error:
-                raise InputError("a process that computes features died; is there memory left?") from error
+    with (
+        write_atomically(path) as temporary,
+        temporary.open("wb") as file,
+        ProcessPoolExecutor(workers, mp_context=context) as pool,
+    ):
+        try:
+            results = pool.map(job, utterances, chunksize=8)
+            for position, result in enumerate(tqdm(results, "features", len(utterances), unit="utt", leave=False)):
+                if isinstance(result, str):
+                    problems.append(result)
+                    continue
+                kept.append(position)
+                for energies in result:
+                    file.write(energies.tobytes())
+                    row += len(energies)
+                    ends.append(row)
+        except BrokenProcessPool as error:
+            raise InputError("a process that computes features died; is there memory left?") from error
     with write_atomically(index_path) as temporary:
-        np.savez(
-            temporary.open("wb"),
-            kept=np.array(kept, np.int64),
-            ends=np.array(ends, np.int64).reshape(-1, len(speeds)),
-            problems=np.array(problems, np.str_),
-        )
+        columns = np.array(ends, np.int64).reshape(-1, len(speeds))
+        np.savez(temporary, kept=np.array(kept, np.int64), ends=columns, problems=np.array(problems, np.str_))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,254 @@
+"""The command `tetraphone`: one subcommand for each step from recordings to phones."""
+
+import json
+import os
+import platform
+import sys
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Positional, arg, subcommand
+
+from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.train.errors import InputError
+from tetraphone.train.synthesize import SynthesisOptions
+from tetraphone.train.training import TrainOptions
+
+from .benchmark import TrainingBenchmark
+
+Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
+
+
+def say(line: str) -> None:
+    """A line of log."""
+    print(line, file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Synthesize:
+    """Make the default corpus with espeak-ng: read-aloud sentences by synthetic speakers, with exact phone times."""
+
+    destination: Positional[Path]
+    """A new folder for recordings and lhotse manifests (parts train, dev, test)."""
+    options: SynthesisOptions = field(default_factory=SynthesisOptions)
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.train.synthesize import synthesize
+
+        return synthesize(self.destination, self.options)
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Turn a corpus into lhotse manifests; recordings stay where they are."""
+
+    form: Positional[Literal["jsonl"]]
+    """jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, text, phones."""
+    source: Positional[Path]
+    """One manifest, or a folder of *.jsonl, each a part of the corpus."""
+    destination: Positional[Path]
+    """A new folder for the lhotse manifests."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.train.prepare import prepare_jsonl
+
+        return prepare_jsonl(self.source, self.destination)
+
+
+@dataclass(frozen=True)
+class CorpusCommand:
+    """Make or prepare a corpus."""
+
+    action: OmitSubcommandPrefixes[
+        Annotated[Synthesize, subcommand("synthesize")] | Annotated[Prepare, subcommand("prepare")]
+    ]
+
+    @property
+    def json(self) -> bool:
+        return self.action.json
+
+    def run(self) -> dict[str, Any]:
+        return self.action.run()
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a network with CTC; writes model.pt (the best epoch), metrics.jsonl, TensorBoard events and pictures."""
+
+    corpora: Positional[tuple[str, ...]]
+    """Folders of prepared corpora (FOLDER or FOLDER:PART) or JSON-lines manifests."""
+    output: Path
+    """A new folder for the run, or with --resume that of an interrupted one."""
+    options: TrainOptions = field(default_factory=TrainOptions)
+    resume: bool = False
+    """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.train.training import train
+
+        if not self.corpora:
+            raise InputError(
+                "no corpus to train on; give a folder or a .jsonl manifest, or make one: `tetraphone corpus`"
+            )
+        return train(self.corpora, self.output, self.options, self.resume, say)
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Measure the phone error rate of a checkpoint or a .pte file on a corpus."""
+
+    model: Positional[Path]
+    """A checkpoint (.pt) or an exported model (.pte)."""
+    corpus: Positional[str]
+    """FOLDER or FOLDER:PART of a prepared corpus (default part: test), or a JSON-lines manifest."""
+    threads: int = 1
+    """Processor threads of a checkpoint; a .pte file always takes one."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        import torch
+
+        from tetraphone.train.corpus import read_corpus
+
+        from .model import evaluate, load_model
+
+        torch.set_num_threads(self.threads)
+        result = evaluate(load_model(self.model), read_corpus(self.corpus, "test"))
+        for problem in result["problems"]:
+            say(f"left out {problem}")
+        return result
+
+
+@dataclass(frozen=True)
+class Quantize:
+    """Quantise the weights of a trained checkpoint."""
+
+    checkpoint: Positional[Path]
+    """model.pt of a training run."""
+    output: Positional[Path]
+    """The quantised checkpoint to write."""
+    options: QuantizeOptions = field(default_factory=QuantizeOptions)
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.quant.quantize import quantize
+        from tetraphone.train.model import load_checkpoint
+
+        checkpoint, count = quantize(load_checkpoint(self.checkpoint), self.options)
+        checkpoint.save(self.output)
+        return {"checkpoint": str(self.output), "quantized_weights": count, "number_format": self.options.weights}
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a checkpoint as one .pte file for ExecuTorch, after running it against the checkpoint."""
+
+    checkpoint: Positional[Path]
+    """A float or quantised checkpoint of a uni-directional quaternion network."""
+    output: Positional[Path]
+    """The .pte file to write."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.quant.quantize import load
+
+        from .writer import export
+
+        return export(load(self.checkpoint), self.output)
+
+
+@dataclass(frozen=True)
+class Recognize:
+    """Print the phones of a recording with start, end (seconds) and confidence (0 to 1)."""
+
+    recording: Positional[Path]
+    """Any rate, channel count and format that libsndfile reads."""
+    model: Path | None = None
+    """A .pte file or a checkpoint; by default the model that ships, else the one that `make demo` made."""
+    plot: Path | None = None
+    """A PNG to draw: the spectrogram with the phones under it."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from .model import default_model, load_model, recognize
+
+        path = self.model or default_model()
+        say(f"model {path}")
+        return recognize(self.recording, load_model(path), self.plot)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Measure a figure that the README states, beside what a user would have picked instead."""
+
+    figure: Positional[Literal["training"]]
+    """training: a step of a QLSTM against torch.nn.LSTM of the same width."""
+    options: TrainingBenchmark = field(default_factory=TrainingBenchmark)
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from .benchmark import benchmark_training
+
+        machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
+        return {"figure": self.figure, "machine": machine, **benchmark_training(self.options)}
+
+
+Command = (
+    Annotated[CorpusCommand, subcommand("corpus")]
+    | Annotated[Train, subcommand("train")]
+    | Annotated[Evaluate, subcommand("evaluate")]
+    | Annotated[Quantize, subcommand("quantize")]
+    | Annotated[Export, subcommand("export")]
+    | Annotated[Recognize, subcommand("recognize")]
+    | Annotated[Benchmark, subcommand("benchmark")]
+)
+
+
+def _print(result: dict[str, Any]) -> None:
+    """A result for a reader: phones as a table, other values a line each."""
+    for key, value in result.items():
+        if key == "phones":
+            for item in value:
+                print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
+        elif key == "problems":
+            if value:
+                print(f"left out: {len(value)} utterances")
+        elif isinstance(value, dict):
+            print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
+        else:
+            print(f"{key.replace('_', ' ')}: {value}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage."""
+    warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
+    command: Any = tyro.cli(
+        Command,  # type: ignore[arg-type]
+        prog="tetraphone",
+        description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
+        args=arguments,
+        config=(OmitArgPrefixes, OmitSubcommandPrefixes),
+    )
+    try:
+        result = command.run()
+    except InputError as error:
+        print(f"tetraphone: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("tetraphone: interrupted", file=sys.stderr)
+        return 130
+    if command.json:
+        print(json.dumps(result))
+    else:
+        _print(result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+// What is written once for all instruction sets: the element-wise sequences, over a vector type V. A set's file defines
+//
+//   struct V {                                // kLanes (1, 4 or 8) floats
+//     static constexpr int kLanes;
+//     static V Set(float), Load(const float*); void Store(float*) const;
+//     static V Add, Sub, Mul, Div, Min, Max(V, V), Fma(V a, V b, V c) = a * b + c rounded once, Abs(V), Negate(V);
+//     static V PowerOfTwo(V a);              // the bits of a, shifted left by 23
+//     static void StoreColumns(float*, const V (&columns)[4]);                // [kLanes][4]
+//     static void Round(const V (&x)[8 / kLanes], std::int8_t* q);            // 8 values, half to even, to [-127, 127]
+//   };
+//
+// Min and Max give NaN where their second operand is NaN. Everything has internal linkage: nothing compiled for one
+// instruction set may be called from another's.
+
+#pragma once
+
+#include "kernels.h"
+#include "repeat.h"
+
+namespace tetraphone {
+namespace {
+
+// The activations of float32 networks. The greatest error over all floats is 1.8e-7 for tanh and 9e-8 for sigmoid.
+struct Accurate {
+  // 1 / (1 + 2^(rate x)), |x| clamped to `limit`. 2^f = p(f) for |f| <= 1/2, within 9.2e-8; p(0) = 1.
+  template <typename V>
+  static V Logistic(V x, float rate, float limit) {
+    const V magic = V::Set(0x1.8p23f + 127);  // its last bits count units, from the exponent's bias on
+    x = V::Max(V::Set(-limit), V::Min(V::Set(limit), x));
+    const V exponent = V::Fma(x, V::Set(rate), magic);
+    const V fraction = V::Fma(x, V::Set(rate), V::Sub(magic, exponent));
+    V power = V::Set(0x1.5bba14p-10f);
+    power = V::Fma(power, fraction, V::Set(0x1.3cea88p-7f));
+    power = V::Fma(power, fraction, V::Set(0x1.c6b752p-5f));
+    power = V::Fma(power, fraction, V::Set(0x1.ebf9bcp-3f));
+    power = V::Fma(power, fraction, V::Set(0x1.62e42ap-1f));
+    power = V::Fma(power, fraction, V::Set(1));
+    return V::Div(V::Set(1), V::Fma(power, V::PowerOfTwo(exponent), V::Set(1)));
+  }
+  template <typename V>
+  static V Sigmoid(V x) {
+    return Logistic(x, -0x1.715476p0f, 87);  // log2(e)
+  }
+  template <typename V>
+  static V Tanh(V x) {
+    return V::Fma(V::Set(2), Logistic(x, -0x1.715476p1f, 43), V::Set(-1));
+  }
+};
+
+// The activations of int8 and int4 networks. The greatest error over all floats is 4.9e-5 for tanh, half of it for sigmoid;
+// half the step of the quantised hidden state is 3.9e-3.
+struct Quick {
+  // x (n0 + n1 s + n2 s^2) / (d0 + d1 s + s^2) with s = x^2, |x| clamped to `limit`.
+  template <typename V>
+  static V Ratio(V x, float limit, float n0, float n1, float n2, float d0, float d1) {
+    x = V::Max(V::Set(-limit), V::Min(V::Set(limit), x));
+    const V square = V::Mul(x, x);
+    const V numerator = V::Mul(x, V::Fma(V::Fma(square, V::Set(n2), V::Set(n1)), square, V::Set(n0)));
+    return V::Div(numerator, V::Fma(V::Add(square, V::Set(d1)), square, V::Set(d0)));
+  }
+  static constexpr float kN0 = 0x1.3c6a7cp6f, kN1 = 0x1.018b26p3f, kN2 = 0x1.a87f66p-5f;
+  static constexpr float kD0 = 0x1.3c79dep6f, kD1 = 0x1.130530p5f;
+  template <typename V>
+  static V Sigmoid(V x) {  // 1/2 + tanh(x / 2) / 2
+    return V::Add(Ratio(x, 10, 4 * kN0, kN1, kN2 / 4, 16 * kD0, 4 * kD1), V::Set(0.5f));
+  }
+  template <typename V>
+  static V Tanh(V x) {
+    return Ratio(x, 5, kN0, kN1, kN2, kD0, kD1);
+  }
+};
+
+template <typename V, typename Activation>
+void RnnBody(const Gates& gates) {
+  for (std::int64_t i = 0; i < 4 * gates.units; i += V::kLanes) {
+    Activation::Tanh(V::Load(gates.sums + i)).Store(gates.h_out + i);
+  }
+}
+
+template <typename V, typename Activation>
+void LstmBody(const Gates& gates) {
+  const std::int64_t units = gates.units;
+  for (std::int64_t component = 0; component < 4; ++component) {
+    const float* sums = gates.sums + component * 4 * units;
+    const float* c = gates.c + component * units;
+    float* h_out = gates.h_out + component * units;
+    float* c_out = gates.c_out + component * units;
+    for (std::int64_t i = 0; i < units; i += V::kLanes) {
+      const V input = Activation::Sigmoid(V::Load(sums + i));
+      const V forget = Activation::Sigmoid(V::Load(sums + units + i));
+      const V cell = Activation::Tanh(V::Load(sums + 2 * units + i));
+      const V output = Activation::Sigmoid(V::Load(sums + 3 * units + i));
+      const V next = V::Fma(forget, V::Load(c + i), V::Mul(input, cell));
+      next.Store(c_out + i);
+      V::Mul(output, Activation::Tanh(next)).Store(h_out + i);
+    }
+  }
+}
+
+template <typename V>
+inline float Sum(V v) {
+  float lanes[V::kLanes];
+  v.Store(lanes);
+  float sum = lanes[0];
+  for (int i = 1; i < V::kLanes; ++i) sum += lanes[i];
+  return sum;
+}
+
+template <typename V>
+inline float Greatest(V v) {
+  float lanes[V::kLanes];
+  v.Store(lanes);
+  float greatest = lanes[0];
+  for (int i = 1; i < V::kLanes; ++i) greatest = lanes[i] > greatest ? lanes[i] : greatest;
+  return greatest;
+}
+
+template <typename V>
+void ExpandF32Body(const Expand& e) {
+  float* out = static_cast<float*>(e.xhat);
+  for (int c = 0; c < kColumns; ++c) e.multiplier[c] = 1;
+  if (!e.quaternion) {
+    for (std::int64_t k = 0; k < e.groups * kGroup; k += V::kLanes) {
+      const V columns[4] = {V::Load(e.planes + k), V::Load(e.planes + e.stride + k), V::Load(e.planes + 2 * e.stride + k),
+                            V::Load(e.planes + 3 * e.stride + k)};
+      V::StoreColumns(out + kColumns * k, columns);
+    }
+    return;
+  }
+  for (std::int64_t group = 0; group < e.groups; ++group) {
+    for (int i = 0; i < kStep; i += V::kLanes) {
+      const float* from = e.planes + group * kStep + i;
+      const V x[4] = {V::Load(from), V::Load(from + e.stride), V::Load(from + 2 * e.stride), V::Load(from + 3 * e.stride)};
+      const V negative[4] = {V::Negate(x[0]), V::Negate(x[1]), V::Negate(x[2]), V::Negate(x[3])};
+      Repeat<kSteps>([&](auto b) {
+        V columns[4];
+        Repeat<kColumns>([&](auto c) { columns[c] = kSigns[b][c] > 0 ? x[b ^ c] : negative[b ^ c]; });
+        V::StoreColumns(out + kColumns * (group * kGroup + b * kStep + i), columns);
+      });
+    }
+  }
+}
+
+inline std::uint64_t LoadEight(const std::int8_t* from) {
+  std::uint64_t eight;
+  std::memcpy(&eight, from, kStep);
+  return eight;
+}
+
+// `count` values that share one scale, quantised; returns their multiplier.
+template <typename V>
+[[gnu::always_inline]] inline float QuantizeRow(const float* x, std::int64_t count, bool state, std::int8_t* q) {
+  float m = 1;
+  if (!state) {
+    V greatest = V::Set(0);
+    for (std::int64_t i = 0; i < count; i += V::kLanes) greatest = V::Max(greatest, V::Abs(V::Load(x + i)));
+    m = Greatest(greatest);
+  }
+  const bool zero = m < kSmallest;
+  const float factor = zero ? 0 : 127 / m;
+  V poison = V::Set(0);  // sum of 0 * x: NaN where a value is not finite
+  for (std::int64_t i = 0; i < count; i += kStep) {
+    V values[kStep / V::kLanes];
+    Repeat<kStep / V::kLanes>([&](auto part) {
+      const V value = V::Load(x + i + part * V::kLanes);
+      poison = V::Fma(value, V::Set(0), poison);
+      values[part] = V::Mul(value, V::Set(factor));
+    });
+    V::Round(values, q + i);
+  }
+  return (zero ? 0 : m / 127) + Sum(poison);
+}
+
+// The columns of X^ lie kTogether together, in kCopies copies: [4 / kTogether][depth / 8][kTogether][kCopies][8].
+template <typename V, int kTogether, int kCopies>
+void ExpandS8Body(const Expand& e) {
+  std::int8_t* out = static_cast<std::int8_t*>(e.xhat);
+  const std::int64_t steps = e.groups * kSteps;
+  const auto place = [&](std::int64_t step, int column, std::uint64_t eight) {
+    const std::int64_t at = (column / kTogether * steps + step) * kTogether + column % kTogether;
+    for (int i = 0; i < kCopies; ++i) std::memcpy(out + (at * kCopies + i) * kStep, &eight, kStep);
+  };
+  std::int8_t* q = e.quantized;
+  if (!e.quaternion) {
+    for (int c = 0; c < kColumns; ++c) {
+      e.multiplier[c] = QuantizeRow<V>(e.planes + c * e.stride, steps * kStep, false, q);
+      for (std::int64_t step = 0; step < steps; ++step) place(step, c, LoadEight(q + step * kStep));
+    }
+    return;
+  }
+  const std::int64_t depth = 4 * e.stride;
+  const float multiplier = e.state ? QuantizeRow<V>(e.planes, depth, true, q) : QuantizeRow<V>(e.planes, depth, false, q);
+  for (int c = 0; c < kColumns; ++c) e.multiplier[c] = multiplier;
+  std::int8_t* negative = q + depth;
+  for (std::int64_t i = 0; i < depth; ++i) negative[i] = static_cast<std::int8_t>(-q[i]);
+  for (std::int64_t group = 0; group < e.groups; ++group) {
+    std::uint64_t eights[2][4];  // [negative][component]
+    Repeat<4>([&](auto component) {
+      eights[0][component] = LoadEight(q + component * e.stride + group * kStep);
+      eights[1][component] = LoadEight(negative + component * e.stride + group * kStep);
+    });
+    Repeat<kSteps>([&](auto b) {
+      Repeat<kColumns>([&](auto c) { place(group * kSteps + b, c, eights[kSigns[b][c] < 0][b ^ c]); });
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tetraphone

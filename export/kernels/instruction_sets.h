@@ -1,0 +1,40 @@
+// The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of a
+// set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
+// declarations, dispatch, tests and benchmarks follow the list.
+
+#pragma once
+
+#include "kernels.h"
+
+#if defined(__aarch64__)
+#define TETRAPHONE_INSTRUCTION_SETS(X)                              \
+  X(scalar, "", true)                                               \
+  X(neon, "-march=armv8-a", true)                                   \
+  X(dotprod, "-march=armv8.2-a+dotprod", processor.dotprod)         \
+  X(i8mm, "-march=armv8.2-a+dotprod+i8mm", processor.i8mm)
+#elif defined(__x86_64__)
+#define TETRAPHONE_INSTRUCTION_SETS(X) \
+  X(scalar, "", true)
+#else
+#define TETRAPHONE_INSTRUCTION_SETS(X) X(scalar, "", true)
+#endif
+
+namespace tetraphone {
+
+#define TETRAPHONE_DECLARE(name, flags, supported) extern const Kernels kernels_##name;
+TETRAPHONE_INSTRUCTION_SETS(TETRAPHONE_DECLARE)
+#undef TETRAPHONE_DECLARE
+
+struct InstructionSetEntry {
+  const Kernels* kernels;
+  bool supported;
+};
+constexpr std::size_t kInstructionSets = 0
+#define TETRAPHONE_COUNT(name, flags, supported) +1
+    TETRAPHONE_INSTRUCTION_SETS(TETRAPHONE_COUNT)
+#undef TETRAPHONE_COUNT
+    ;
+const InstructionSetEntry* InstructionSets();  // kInstructionSets of them, in the order of the list
+const Kernels& ActiveKernels();
+
+}  // namespace tetraphone

@@ -1,0 +1,97 @@
+// Quaternion recurrent layers on packed weights: the whole interface of this folder.
+//
+// A layer is one packed block of bytes (header, scales, weights, biases) that is read where it lies, in a memory-mapped
+// file for instance. Open() checks a block once; Run() computes frames. Nothing here allocates, throws, or keeps state;
+// the one global is the table of kernels, chosen at the first call from what the processor offers.
+//
+// A quaternion vector of n quaternions is planar: [r | x | y | z], 4n reals. Sizes count reals unless a name says
+// "quaternions".
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tetraphone {
+
+enum class Kind : std::uint8_t {
+  kHamiltonLinear = 1,  // y = W (x) x + b
+  kLinear = 2,          // y = W x + b, real weights
+  kRnn = 3,             // h = tanh(W (x) x + R (x) h + b)
+  kLstm = 4,            // gates in torch's order: input, forget, cell, output
+};
+
+enum class Format : std::uint8_t {
+  kFloat32 = 1,
+  kInt8 = 2,  // one float32 scale for each output quaternion (each output for kLinear), values in [-127, 127]
+  kInt4 = 3,  // one float16 scale for each group of 32 weights (8 input quaternions, or 32 inputs for kLinear), [-7, 7]
+};
+
+struct Shape {
+  Kind kind;
+  Format format;
+  std::int64_t inputs;   // reals; a multiple of 4 for a quaternion layer
+  std::int64_t outputs;  // reals: the hidden size of a recurrent layer; a multiple of 4 for a quaternion layer
+};
+
+enum class Status : int {
+  kOk = 0,
+  kShape,      // a size is below 1, too large, or not a multiple of 4 where quaternions are counted
+  kTruncated,  // the block is shorter than its header says
+  kMagic,      // not a packed block
+  kVersion,    // packed by another version of this library
+  kTile,       // packed for another tile
+  kHeader,     // kind, format, sizes or offsets contradict one another
+  kValue,      // a weight to pack lies outside its format's range, or a scale or bias is not finite
+};
+const char* StatusText(Status status);  // one sentence that says what is wrong and how to mend it
+
+// One weight matrix as Python holds it. `values` are float (kFloat32) or int8 (kInt8, kInt4), of shape
+// [components, rows, columns] in C order: components is 4 (r, x, y, z) for a quaternion layer and 1 for kLinear; rows are
+// output quaternions (reals for kLinear), gate after gate for kLstm, so 4 * hidden quaternions; columns are input
+// quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half [rows, groups] (kInt4).
+struct Matrix {
+  const void* values;
+  const void* scales;
+};
+
+// Bytes of a packed block, or 0 for a shape that Status::kShape refuses.
+std::size_t PackedBytes(const Shape& shape);
+
+// `hidden` is read for recurrent kinds only. bias: outputs reals (4 * outputs for kLstm, gate after gate, planar within a
+// gate), or null for none (packed as zeros).
+Status Pack(const Shape& shape, const Matrix& input, const Matrix& hidden, const float* bias, std::uint8_t* block);
+
+// The exact inverse of Pack: values, scales and bias as they were given.
+struct MutableMatrix {
+  void* values;
+  void* scales;
+};
+Status Unpack(const std::uint8_t* block, std::size_t bytes, const MutableMatrix& input, const MutableMatrix& hidden,
+              float* bias);
+
+// A checked view of a packed block; valid as long as the block's memory.
+struct Layer {
+  Shape shape;
+  const std::uint8_t* block;
+};
+Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer);
+
+// Bytes of scratch that Run needs for `frames` frames; bounded: it does not grow beyond one block of frames.
+std::size_t ScratchBytes(const Layer& layer, std::int64_t frames);
+
+// Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and c
+// for kLstm) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds ignore
+// all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch: ScratchBytes(layer, frames)
+// bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
+//
+// A frame's result depends neither on `frames` nor on how frames are grouped. kInt8 and kInt4 give the same bits with
+// every instruction set; kFloat32 agrees between sets within the bound of its sums.
+void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y, float* h_out,
+         float* c_out, void* scratch);
+
+// The instruction set in use ("scalar", "neon", "dotprod", "i8mm", "avx2", "avxvnni", "avx512vnni"). TETRAPHONE_ISA
+// forces one; a name that this build or processor lacks is ignored with a line on stderr.
+const char* InstructionSet();
+
+}  // namespace tetraphone

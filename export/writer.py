@@ -1,0 +1,177 @@
+"""From a checkpoint to a .pte file, which is run against the checkpoint before it is left there."""
+
+import json
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
+from tetraphone.quant.weights import QuantizedWeight
+from tetraphone.train.errors import InputError
+from tetraphone.train.files import revision, write_atomically
+from tetraphone.train.layers import Recurrent
+from tetraphone.train.model import Checkpoint
+
+from .operators import PACKAGE, Format, Kind, pack
+from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
+from .runtime import Program
+
+FLOAT_TOLERANCE = 1e-3
+"""Greatest difference of a score between a float checkpoint and its file: the rounding of sums over many frames."""
+QUANTIZED_TOLERANCE = 0.05
+"""Greatest mean difference of a score between a quantised checkpoint in torch and its file, whose hidden states round
+differently now and then; over the standard deviation of the scores."""
+CHECK_FRAMES = 300
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How to export."""
+
+    format: Literal["pte"] = "pte"
+    """pte: one ExecuTorch program."""
+
+
+def _weight(module: nn.Module | Tensor) -> tuple[Tensor, Tensor | None]:
+    if isinstance(module, QuantizedWeight):
+        return module.values, module.scales
+    assert isinstance(module, Tensor)
+    return module.detach().float(), None
+
+
+def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
+    """The network's layers as packed blocks.
+
+    Raises:
+        InputError: the network is real or bi-directional.
+    """
+    recurrent, output = checkpoint.model.recurrent, checkpoint.model.output
+    assert isinstance(recurrent, Recurrent | QuantizedRecurrent)
+    assert isinstance(output, nn.Linear | QuantizedLinear)
+    network = checkpoint.network
+    if network.kind not in ("qlstm", "qrnn") or network.direction != "uni":
+        found = f"{network.kind} of direction {network.direction}"
+        raise InputError(f"cannot export a {found}; train a qlstm or qrnn of direction uni")
+    kind = Kind.LSTM if network.kind == "qlstm" else Kind.RNN
+    number_format = Format[checkpoint.quantization.upper()] if checkpoint.quantization else Format.FLOAT32
+    layers, width = [], checkpoint.features.inputs
+    for index in range(network.layers):
+        block = pack(
+            kind,
+            number_format,
+            width,
+            network.hidden,
+            _weight(recurrent.weight_input[index]),
+            _weight(recurrent.weight_hidden[index]),
+            None if recurrent.bias is None else recurrent.bias[index],
+        )
+        layers.append(PackedLayer(kind, network.hidden, block))
+        width = network.hidden
+    outputs = len(checkpoint.phones) + 1
+    block = pack(Kind.LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
+    layers.append(PackedLayer(Kind.LINEAR, outputs, block))
+    matrices = sum(parameter.dim() > 1 for parameter in checkpoint.model.parameters())
+    matrices += sum(isinstance(module, QuantizedWeight) for module in checkpoint.model.modules())
+    assert matrices == 2 * network.layers + 1, f"{matrices} weight matrices, {2 * network.layers + 1} exported"
+    return layers
+
+
+def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The constant methods of the program: all that a recogniser needs beside the network."""
+    features = checkpoint.features
+    return {
+        "phones": " ".join(checkpoint.phones),
+        "feature_options": json.dumps(asdict(features), sort_keys=True),
+        "normalisation_mean": torch.from_numpy(checkpoint.normalisation.mean),
+        "normalisation_deviation": torch.from_numpy(checkpoint.normalisation.deviation),
+        "frame_shift": features.shift,
+        "delay": features.delay,
+        "kind": checkpoint.network.kind,
+        "direction": checkpoint.network.direction,
+        "layers": checkpoint.network.layers,
+        "hidden": checkpoint.network.hidden,
+        "number_format": checkpoint.quantization or "float32",
+        "max_frames": MAX_FRAMES,
+        "package_version": version(PACKAGE),
+        "revision": revision(),
+    }
+
+
+def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
+    """Writes the model as a .pte file, after running it against the checkpoint: whole, and in chunks.
+
+    Raises:
+        InputError: the network cannot be exported, or the file disagrees with the checkpoint; then none is left.
+    """
+    layers = packed_layers(checkpoint)
+    content = program_bytes(layers, checkpoint.features.inputs, metadata(checkpoint))
+    program = Program(content, str(path))
+    difference = check(program, checkpoint, layers)
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(content)
+    return {
+        "model": str(path),
+        "bytes": len(content),
+        "weight_bytes": sum(layer.block.numel() for layer in layers),
+        "number_format": checkpoint.quantization or "float32",
+        "weights": _weights(checkpoint),
+        "difference": difference,
+    }
+
+
+def _weights(checkpoint: Checkpoint) -> int:
+    quantized = [module for module in checkpoint.model.modules() if isinstance(module, QuantizedWeight)]
+    plain = [parameter for parameter in checkpoint.model.parameters() if parameter.dim() > 1]
+    return sum(weight.values.numel() for weight in quantized) + sum(parameter.numel() for parameter in plain)
+
+
+def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -> float:
+    """Runs the program against the eager operators (the same bits) and the checkpoint in torch (close).
+
+    Returns:
+        How far the scores are from the checkpoint's: the greatest difference of a float model, the mean difference over
+        the scores' deviation of a quantised one.
+
+    Raises:
+        InputError: they disagree.
+    """
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(CHECK_FRAMES, checkpoint.features.inputs, generator=generator)
+    network = Network(layers)
+    state = tuple(torch.rand(part.shape, generator=generator) - 0.5 for part in network.initial_state())
+    whole, after = program.run(x, state)
+    expected, *expected_after = network(x, *state)
+    chunks, position, carried = [], 0, state
+    while position < len(x):
+        size = int(torch.randint(1, 50, (1,), generator=generator))
+        scores, carried = program.run(x[position : position + size], carried)
+        chunks.append(scores)
+        position += size
+    same = [(whole, expected), (torch.cat(chunks), expected), *zip(after, expected_after, strict=True)]
+    same += zip(carried, expected_after, strict=True)
+    if not all(torch.equal(left, right) for left, right in same):
+        raise InputError(f"{program.name} gives other scores than the operators it is made of; it was not written")
+    reference = _reference(checkpoint, x, state)
+    if checkpoint.quantization:
+        difference = float((whole - reference).abs().mean() / reference.std())
+        close = difference <= QUANTIZED_TOLERANCE
+    else:
+        difference = float((whole - reference).abs().max())
+        close = difference <= FLOAT_TOLERANCE
+    if not close:
+        raise InputError(f"{program.name} differs from the checkpoint by {difference:.2g}; it was not written")
+    return difference
+
+
+def _reference(checkpoint: Checkpoint, x: Tensor, state: tuple[Tensor, ...]) -> Tensor:
+    """The checkpoint's scores in torch, from the same state."""
+    parts = 2 if checkpoint.network.kind == "qlstm" else 1
+    stacked = tuple(torch.stack(state[part::parts])[:, None] for part in range(parts))
+    model = checkpoint.model.eval()
+    with torch.inference_mode():
+        scores: Tensor = model(x[None], stacked)[0][0]
+    return scores
