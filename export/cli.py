@@ -109,6 +109,8 @@ class Evaluate:
     """FOLDER or FOLDER:PART of a prepared corpus (default part: test), or a JSON-lines manifest."""
     threads: int = 1
     """Processor threads of a checkpoint; a .pte file always takes one."""
+    show: int = 0
+    """Utterances to show, reference above recognised phones."""
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -119,7 +121,7 @@ class Evaluate:
         from .model import evaluate, load_model
 
         torch.set_num_threads(self.threads)
-        result = evaluate(load_model(self.model), read_corpus(self.corpus, "test"))
+        result = evaluate(load_model(self.model), read_corpus(self.corpus, "test"), self.show, say)
         for problem in result["problems"]:
             say(f"left out {problem}")
         return result
@@ -229,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage."""
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     command: Any = tyro.cli(
-        Command,  # type: ignore[arg-type]
+        Command,
         prog="tetraphone",
         description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
         args=arguments,

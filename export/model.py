@@ -123,11 +123,15 @@ def _readable(corpus: Corpus, model: Model, problems: list[str]) -> Iterator[tup
             problems.append(f"{utterance.id}: {error}")
 
 
-def evaluate(model: Model, corpus: Corpus) -> dict[str, Any]:
+def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Phone error rate (percent) of greedy decoding over a corpus, and the real-time factor of one process.
 
     The real-time factor counts features, network and decoding, not the reading of recordings. Recordings that cannot be
     read are left out and listed under "problems".
+
+    Args:
+        show: how many utterances to show, the reference above the recognised phones.
+        say: takes a line of log.
 
     Raises:
         InputError: no recording could be read.
@@ -139,6 +143,8 @@ def evaluate(model: Model, corpus: Corpus) -> dict[str, Any]:
         phones = model.recognize(samples)
         seconds += time.perf_counter() - started
         audio += len(samples) / model.features.sample_rate
+        if errors.utterances < show:
+            say(f"reference:  {' '.join(reference)}\nrecognised: {' '.join(item.phone for item in phones)}")
         errors.add(reference, [item.phone for item in phones])
     if not errors.utterances:
         raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")

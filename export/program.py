@@ -108,7 +108,7 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
         )
     )
     _check_operators(program.executorch_program)
-    content = program.buffer
+    content: bytes = program.buffer
     return content + TRAILER.pack(MAGIC, FORMAT_VERSION, zlib.crc32(content))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def _jsonl_utterances(path: Path) -> Iterator[Utterance | str]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield _guarded(f"{path.name}, line {number}", lambda line=line: _jsonl_utterance(line, path.parent))
+                yield _guarded(f"{path.name}, line {number}", partial(_jsonl_utterance, line, path.parent))
 
 
 def _guarded(where: str, make: Callable[[], Utterance]) -> Utterance | str:
@@ -154,7 +155,7 @@ def _lhotse_utterances(folder: Path, prefix: str, part: str) -> Iterator[Utteran
     except Exception as error:
         raise InputError(f"cannot read the manifests of {part} in {folder}: {error}; prepare it again") from error
     for supervision in supervisions:
-        yield _guarded(supervision.id, lambda s=supervision: _lhotse_utterance(s, recordings, folder))
+        yield _guarded(supervision.id, partial(_lhotse_utterance, supervision, recordings, folder))
 
 
 def _lhotse_utterance(supervision: Any, recordings: dict[str, Any], folder: Path) -> Utterance:

@@ -32,7 +32,8 @@ class TimedPhone:
 def log_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     """Log posteriors of scores [..., outputs]."""
     shifted = scores - scores.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    posteriors: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return posteriors
 
 
 def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float) -> list[TimedPhone]:

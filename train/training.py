@@ -180,7 +180,7 @@ class Run:
             scores = self.model.scores(batch.x, batch.lengths)
         loss, infinite = ctc_loss(scores.float(), batch)
         self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip, error_if_nonfinite=True)
         self.optimizer.step()
         return loss.item()
@@ -261,8 +261,8 @@ class Run:
         with (self.folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
         for name in ("loss", "phone_error_rate", "learning_rate"):
-            writer.add_scalar(name, metrics[name], self.step)  # type: ignore[no-untyped-call]
-        writer.flush()  # type: ignore[no-untyped-call]
+            writer.add_scalar(name, metrics[name], self.step)
+        writer.flush()
         self.checkpoint().save(self.folder / LAST)
 
     def _truncate_metrics(self) -> None:

@@ -1,0 +1,61 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+
+PYTHON ?= python3
+CORPORA ?= ../shared/corpora
+BIN := .venv/bin
+TETRAPHONE := $(BIN)/tetraphone
+NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.map')
+
+.PHONY: setup demo test lint types cpp-tests benchmark real-speech clean
+
+setup: .venv/ready
+
+# Dependencies first, then the package without build isolation: the build needs them too, and once is enough.
+.venv/ready: pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 to 3.13 is needed: make PYTHON=python3.11") if not (3, 11) <= sys.version_info < (3, 14) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -c 'import tomllib as t; p = t.load(open("pyproject.toml", "rb"))["project"]; e = p["optional-dependencies"]; print(*p["dependencies"], *e["synthetic"], *e["dev"], sep="\n")' > .venv/requirements.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+# From nothing to phones: synthetic speech, training, quantisation, export, recognition through ExecuTorch.
+demo: setup
+	rm -rf demo
+	$(TETRAPHONE) corpus synthesize demo/corpus
+	$(TETRAPHONE) train demo/corpus --output demo/run --epochs 14 --hidden 128 --layers 2 --warmup-steps 50
+	$(TETRAPHONE) quantize demo/run/model.pt demo/qlstm-int8.pt
+	$(TETRAPHONE) export demo/run/model.pt demo/qlstm-float32.pte
+	$(TETRAPHONE) export demo/qlstm-int8.pt demo/qlstm-int8.pte
+	$(TETRAPHONE) evaluate demo/qlstm-int8.pte demo/corpus:test --show 1
+	$(TETRAPHONE) recognize $$(ls demo/corpus/audio/test* | head -n 1) --plot demo/phones.png
+	@ls -l demo/*.pte
+	@echo "The picture is demo/phones.png; curves and confusions are in demo/run."
+
+test: setup lint types cpp-tests
+	$(BIN)/pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# Against a regular install: an editable one hides the mapped packages from mypy.
+types: setup
+	rm -rf build/regular
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/regular .
+	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone.train -p tetraphone.quant -p tetraphone.export
+
+cpp-tests: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/cpp -B build/cpp -G Ninja
+	$(BIN)/cmake --build build/cpp
+	$(BIN)/ctest --test-dir build/cpp --output-on-failure
+
+benchmark: setup
+	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json
+
+# Half an hour or more of two cores; resumes where it was interrupted. See benchmarks/README.md.
+real-speech: setup
+	TETRAPHONE=$(TETRAPHONE) CORPORA=$(CORPORA) bash benchmarks/real_speech.sh
+
+clean:
+	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache
