@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -68,11 +67,13 @@ def _from_program(program: Program) -> Model:
         phones = tuple(data["phones"].split())
         features = FeatureOptions(**json.loads(data["feature_options"]))
         # Copied: the runtime's tensors live no longer than the method that gave them.
-        statistics = [np.array(data[f"normalisation_{name}"]) for name in ("mean", "deviation")]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{program.name} lacks metadata: {error}; export the model again") from error
-    sizes = {len(array) for array in statistics}
-    if program.inputs != features.inputs or sizes != {4 * features.bands} or program.outputs != len(phones) + 1:
+        statistics = [data[f"normalisation_{name}"].clone().numpy() for name in ("mean", "deviation")]
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
+        raise InputError(
+            f"{program.name} lacks metadata or has a wrong one ({error}); export the model again"
+        ) from error
+    shapes = {array.shape for array in statistics}
+    if program.inputs != features.inputs or shapes != {(4 * features.bands,)} or program.outputs != len(phones) + 1:
         raise InputError(f"{program.name} has metadata of another network; export the model again")
     normalisation = Normalisation(statistics[0], statistics[1])
     scores = lambda x: program.run(torch.from_numpy(x))[0].numpy()  # noqa: E731

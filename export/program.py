@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.runtime import Runtime
 from torch import Tensor, nn
 from torch.export import Dim
 
@@ -88,13 +89,15 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     """
     network = Network(layers)
     states = network.initial_state()
-    shapes = ({0: Dim("T", min=1, max=MAX_FRAMES)}, *({} for _ in states))
+    shapes: dict[str, Any] = {"x": {0: Dim("T", min=1, max=MAX_FRAMES)}}
+    if states:
+        shapes["states"] = tuple({} for _ in states)
     # The example has a number of frames that no size of the network equals, lest the exporter take one for the other.
     frames = next(count for count in range(2, MAX_FRAMES) if count not in (inputs, *(len(state) for state in states)))
     exported = torch.export.export(
         network,
         (torch.zeros(frames, inputs), *states),
-        dynamic_shapes={"x": shapes[0], "states": shapes[1:]},
+        dynamic_shapes=shapes,
         strict=False,
     )
     edge = to_edge(
@@ -107,17 +110,16 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
             memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False)
         )
     )
-    _check_operators(program.executorch_program)
+    missing = missing_operators(program.executorch_program)
+    if missing:
+        raise InputError(f"the runtime has no operator {', '.join(missing)}; this network cannot be exported")
     content: bytes = program.buffer
     return content + TRAILER.pack(MAGIC, FORMAT_VERSION, zlib.crc32(content))
 
 
-def _check_operators(program: Any) -> None:
-    from executorch.runtime import Runtime
-
+def missing_operators(program: Any) -> list[str]:
+    """Operators of an ExecuTorch program that the runtime does not have."""
     library()
     known = Runtime.get().operator_registry.operator_names
     needed = {f"{operator.name}.{operator.overload}" for plan in program.execution_plan for operator in plan.operators}
-    missing = sorted(needed - known)
-    if missing:
-        raise InputError(f"the runtime has no operator {', '.join(missing)}; this network cannot be exported")
+    return sorted(needed - known)

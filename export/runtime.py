@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.runtime import Runtime, Verification
 from torch import Tensor
 
 from tetraphone.train.errors import InputError
 
 from .operators import library
-from .program import FORMAT_VERSION, MAGIC, MAX_FRAMES, TRAILER
+from .program import FORMAT_VERSION, MAGIC, MAX_FRAMES, TRAILER, missing_operators
 
 
 def verified(content: bytes, name: str) -> bytes:
@@ -28,6 +29,15 @@ def verified(content: bytes, name: str) -> bytes:
     if zlib.crc32(content[: -TRAILER.size]) != checksum:
         raise InputError(f"{name} is damaged (its checksum is wrong); copy or export it again")
     return content
+
+
+def _missing_operators(content: bytes) -> str:
+    """What the runtime lacks for a program that it refused to load, if that is why."""
+    try:
+        missing = missing_operators(deserialize_pte_binary(content).program)
+    except Exception:  # whatever a damaged program makes the reader raise, the runtime's own error tells more
+        return ""
+    return f"the runtime has no operator {', '.join(missing)}" if missing else ""
 
 
 class Program:
@@ -48,11 +58,16 @@ class Program:
             assert method is not None
             self._forward = method
             self._sizes = self._sizes_of_inputs()
+            self.inputs = self._sizes[0][1]
+            """Reals of a network frame."""
+            self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
+            """Scores of a network frame."""
             self.metadata: dict[str, Any] = {
                 key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})
             }
-        except (RuntimeError, ValueError, AssertionError) as error:
-            raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
+        except (RuntimeError, ValueError, TypeError, LookupError, AssertionError) as error:
+            fault = _missing_operators(content) or error
+            raise InputError(f"{name} does not load in ExecuTorch: {fault}; export the model again") from error
 
     @classmethod
     def load(cls, path: Path) -> "Program":
@@ -71,16 +86,6 @@ class Program:
         assert method is not None
         values = method.execute([])
         return values[0]
-
-    @property
-    def inputs(self) -> int:
-        """Reals of a network frame."""
-        return self._sizes[0][1]
-
-    @property
-    def outputs(self) -> int:
-        """Scores of a network frame."""
-        return int(self._forward.metadata.output_tensor_meta(0).sizes()[1])
 
     def initial_state(self) -> tuple[Tensor, ...]:
         """Zeros for every state of the network."""

@@ -16,7 +16,7 @@ from tetraphone.train.layers import Recurrent
 from tetraphone.train.model import Checkpoint, from_content, read_content
 
 from .layers import QuantizedLinear, QuantizedRecurrent
-from .weights import QuantizedWeight, QuantizeOptions, WeightFormat
+from .weights import GREATEST, QuantizedWeight, QuantizeOptions, WeightFormat
 
 REPLACEMENTS: dict[type[nn.Module], Callable[[Any, WeightFormat], nn.Module]] = {
     Recurrent: QuantizedRecurrent,
@@ -70,6 +70,8 @@ def load(path: Path) -> Checkpoint:
     weight_format = content.get("quantization")
     if not weight_format:
         return from_content(content, path)
+    if weight_format not in GREATEST:
+        raise InputError(f"{path} is quantised to {weight_format}; this version reads {', '.join(GREATEST)}")
     weights = content["weights"]
     empty = from_content({**content, "weights": None}, path)
     checkpoint, _ = quantize(empty, QuantizeOptions(weight_format))

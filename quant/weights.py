@@ -37,7 +37,7 @@ class QuantizedWeight(nn.Module):
         weight_format: "int8" or "int4".
 
     Raises:
-        InputError: a weight is not finite.
+        InputError: a weight is not finite, or too large for its scale's type.
     """
 
     values: Tensor
@@ -47,8 +47,6 @@ class QuantizedWeight(nn.Module):
 
     def __init__(self, weight: Tensor, weight_format: WeightFormat) -> None:
         super().__init__()
-        if not weight.isfinite().all():
-            raise InputError("a weight is not finite; quantise a checkpoint of a run that did not diverge")
         self.weight_format: WeightFormat = weight_format
         self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)
         greatest = GREATEST[weight_format]
@@ -61,6 +59,9 @@ class QuantizedWeight(nn.Module):
             scales = (peak.amax(-1) / greatest).half()
         else:
             scales = peak.amax(-1) / greatest
+        if not scales.isfinite().all():
+            what = "too large for a float16 scale" if weight.isfinite().all() else "not finite"
+            raise InputError(f"a weight is {what}; quantise a checkpoint of a run that did not diverge")
         self.register_buffer("scales", scales)
         step = self._spread(weight.shape[-1])
         values = (weight.detach() / step.where(step > 0, 1.0)).round().clamp(-greatest, greatest)

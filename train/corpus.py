@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import lhotse
 from .errors import InputError
 from .phones import unknown_phones
 
+EXTRA = ("labels", "age", "gender")
 PhoneTimes = tuple[tuple[str, float, float], ...]
 """(phone, start, end), seconds from the utterance's start."""
 
@@ -30,6 +31,8 @@ class Utterance:
     phones: tuple[str, ...]
     text: str
     times: PhoneTimes | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What else the manifest says: labels, age, gender."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ def _jsonl_utterance(line: str, folder: Path) -> Utterance:
         tuple(phones),
         str(item.get("text", "")),
         None if times is None else tuple((str(phone), float(start), float(end)) for phone, start, end in times),
+        {key: item[key] for key in EXTRA if key in item},
     )
 
 
@@ -161,13 +165,15 @@ def _lhotse_utterances(folder: Path, prefix: str, part: str) -> Iterator[Utteran
 def _lhotse_utterance(supervision: Any, recordings: dict[str, Any], folder: Path) -> Utterance:
     recording = recordings[supervision.recording_id]
     times = (supervision.alignment or {}).get("phone")
+    custom = supervision.custom or {}
     return Utterance(
         supervision.id,
         supervision.speaker or supervision.id,
         folder / recording.sources[0].source,
         supervision.start,
         supervision.duration,
-        tuple((supervision.custom or {})["phones"]),
+        tuple(custom["phones"]),
         supervision.text or "",
         None if times is None else tuple((item.symbol, item.start, item.end) for item in times),
+        {key: custom[key] for key in EXTRA if key in custom},
     )

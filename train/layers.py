@@ -150,6 +150,7 @@ class Recurrent(nn.Module):
         bias = w.new_zeros(len(w)) if self.bias is None else self.bias[index]
         if lengths is not None:
             padding = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
+            x = x.masked_fill(padding[..., None], 0.0)
         if backward:
             x = self._reverse(x, lengths)
         if lengths is not None and self.gates == 4:

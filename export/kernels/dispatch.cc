@@ -7,10 +7,21 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 namespace tetraphone {
 namespace {
+
+#if defined(__x86_64__)
+// Bit `bit` of register `index` (eax, ebx, ecx, edx) of a leaf of CPUID.
+bool Cpuid(unsigned leaf, unsigned subleaf, int index, int bit) {
+  unsigned registers[4] = {};
+  __get_cpuid_count(leaf, subleaf, &registers[0], &registers[1], &registers[2], &registers[3]);
+  return registers[index] >> bit & 1;
+}
+#endif
 
 // What the list of instruction sets asks of the processor.
 struct Processor {
@@ -18,6 +29,12 @@ struct Processor {
   // AT_HWCAP bit 20 (HWCAP_ASIMDDP), AT_HWCAP2 bit 13 (HWCAP2_I8MM); older headers lack the second name.
   bool dotprod = getauxval(AT_HWCAP) >> 20 & 1;
   bool i8mm = dotprod && (getauxval(AT_HWCAP2) >> 13 & 1);
+#elif defined(__x86_64__)
+  // The built-in checks include the operating system's part: whether it saves the registers.
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && Cpuid(1, 0, 2, 29);  // F16C
+  bool avxvnni = avx2 && Cpuid(7, 1, 0, 4);
+  bool avx512vnni = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 #endif
 };
 

@@ -13,8 +13,11 @@
   X(dotprod, "-march=armv8.2-a+dotprod", processor.dotprod)         \
   X(i8mm, "-march=armv8.2-a+dotprod+i8mm", processor.i8mm)
 #elif defined(__x86_64__)
-#define TETRAPHONE_INSTRUCTION_SETS(X) \
-  X(scalar, "", true)
+#define TETRAPHONE_INSTRUCTION_SETS(X)                                                       \
+  X(scalar, "", true)                                                                        \
+  X(avx2, "-mavx2 -mfma -mf16c", processor.avx2)                                             \
+  X(avxvnni, "-mavx2 -mfma -mf16c -mavxvnni", processor.avxvnni)                             \
+  X(avx512vnni, "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512vnni", processor.avx512vnni)
 #else
 #define TETRAPHONE_INSTRUCTION_SETS(X) X(scalar, "", true)
 #endif

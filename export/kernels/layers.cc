@@ -19,6 +19,7 @@ std::int64_t PlaneStride(const Layout& layout, std::int64_t columns) {
   return RoundUp(columns, layout.quaternion ? kTileRows : kGroup);
 }
 
+// Room for two copies of a quantised X^, or for one and its sums.
 std::size_t XhatBytes(Format format, std::int64_t groups) {
   return static_cast<std::size_t>(groups) * kGroup * kColumns * (format == Format::kFloat32 ? sizeof(float) : 2);
 }

@@ -1,0 +1,106 @@
+// Runs a stack of LSTM layers with random weights frame by frame (or in blocks), kernels alone, and prints the time of a frame.
+//
+//   kernel_frames float32|int8|int4 [layers=2] [quaternions=64] [input quaternions=40] [frames at a time=1] [frames=1000]
+//
+// Instructions per frame: count two runs with ../shared/tools/icount.c, divide their difference by that of their frames.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "layers.h"
+
+namespace {
+
+using tetraphone::Format;
+using tetraphone::Kind;
+
+struct Stack {
+  std::vector<std::vector<std::uint8_t>> blocks;
+  std::vector<tetraphone::Layer> layers;
+  std::vector<std::vector<float>> h, c;
+};
+
+std::uint32_t Next() {
+  static std::uint32_t state = 1;
+  return state = state * 1664525u + 1013904223u;
+}
+
+float Uniform(float limit) { return (static_cast<float>(Next() >> 8) * 0x1p-23f - 1) * limit; }
+
+void AddLayer(const tetraphone::Shape& shape, Stack* stack) {
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  std::vector<float> floats[2], scales(size(shape.outputs), 0.0005f);
+  std::vector<std::int8_t> integers[2];
+  std::vector<std::uint16_t> halves(size(shape.outputs * shape.inputs + shape.outputs * shape.outputs), 0x2000);
+  tetraphone::Matrix matrices[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::int64_t count = shape.outputs * (i == 0 ? shape.inputs : shape.outputs);  // 4 gates, a quarter of the reals
+    for (std::int64_t k = 0; k < count; ++k) {
+      floats[i].push_back(Uniform(0.1f));
+      integers[i].push_back(static_cast<std::int8_t>(Uniform(shape.format == Format::kInt8 ? 127 : 7)));
+    }
+    if (shape.format == Format::kFloat32) matrices[i] = {floats[i].data(), nullptr};
+    if (shape.format == Format::kInt8) matrices[i] = {integers[i].data(), scales.data()};
+    if (shape.format == Format::kInt4) matrices[i] = {integers[i].data(), halves.data()};
+  }
+  std::vector<std::uint8_t> block(tetraphone::PackedBytes(shape));
+  tetraphone::Layer layer;
+  tetraphone::Status status = Pack(shape, matrices[0], matrices[1], nullptr, block.data());
+  if (status == tetraphone::Status::kOk) status = Open(block.data(), block.size(), &layer);
+  if (status != tetraphone::Status::kOk) {
+    std::fprintf(stderr, "%s\n", StatusText(status));
+    std::exit(1);
+  }
+  stack->blocks.push_back(std::move(block));
+  stack->layers.push_back(layer);
+  stack->h.emplace_back(size(shape.outputs));
+  stack->c.emplace_back(size(shape.outputs));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto number = [&](int index, std::int64_t otherwise) {
+    return argc > index ? std::strtoll(argv[index], nullptr, 10) : otherwise;
+  };
+  const char* name = argc > 1 ? argv[1] : "int8";
+  const Format format = std::strcmp(name, "float32") == 0 ? Format::kFloat32
+                        : std::strcmp(name, "int4") == 0  ? Format::kInt4
+                                                          : Format::kInt8;
+  const std::int64_t layers = number(2, 2), width = 4 * number(3, 64), inputs = 4 * number(4, 40), together = number(5, 1);
+  const std::int64_t frames = number(6, 1000);
+
+  Stack stack;
+  for (std::int64_t i = 0; i < layers; ++i) AddLayer({Kind::kLstm, format, i == 0 ? inputs : width, width}, &stack);
+  std::size_t weights = 0, scratch_bytes = 0;
+  for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+    weights += stack.blocks[i].size();
+    const std::size_t bytes = ScratchBytes(stack.layers[i], together);
+    scratch_bytes = bytes > scratch_bytes ? bytes : scratch_bytes;
+  }
+  std::vector<std::uint8_t> memory(scratch_bytes + 64);
+  void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+  std::vector<float> x[2];
+  for (std::vector<float>& buffer : x) buffer.resize(static_cast<std::size_t>(together * (width > inputs ? width : inputs)));
+  std::vector<float> input(static_cast<std::size_t>(together * inputs));
+  for (float& value : input) value = Uniform(2);
+
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::int64_t frame = 0; frame < frames; frame += together) {
+    const float* from = input.data();
+    for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+      float* to = x[i % 2].data();
+      Run(stack.layers[i], from, together, stack.h[i].data(), stack.c[i].data(), to, stack.h[i].data(), stack.c[i].data(),
+          scratch);
+      from = to;
+    }
+  }
+  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+  std::printf("%s %s: %.2f us a frame, %zu bytes of packed layers, %zu of scratch, h[0] = %.9g\n",
+              tetraphone::InstructionSet(), name, time.count() / static_cast<double>(frames), weights, scratch_bytes,
+              static_cast<double>(stack.h.back()[0]));
+}

@@ -1,0 +1,149 @@
+// AVX2 with FMA and F16C.
+
+#include "avx2.h"
+
+#include "../body.h"
+#include "../instruction_sets.h"
+
+namespace tetraphone {
+namespace {
+
+struct Avx2 {
+  static constexpr int kLanes = 8;
+  __m256 value;
+
+  static Avx2 Set(float a) { return {_mm256_set1_ps(a)}; }
+  static Avx2 Load(const float* from) { return {_mm256_loadu_ps(from)}; }
+  void Store(float* to) const { _mm256_storeu_ps(to, value); }
+  static Avx2 Add(Avx2 a, Avx2 b) { return {_mm256_add_ps(a.value, b.value)}; }
+  static Avx2 Sub(Avx2 a, Avx2 b) { return {_mm256_sub_ps(a.value, b.value)}; }
+  static Avx2 Mul(Avx2 a, Avx2 b) { return {_mm256_mul_ps(a.value, b.value)}; }
+  static Avx2 Div(Avx2 a, Avx2 b) { return {_mm256_div_ps(a.value, b.value)}; }
+  static Avx2 Min(Avx2 a, Avx2 b) { return {_mm256_min_ps(a.value, b.value)}; }
+  static Avx2 Max(Avx2 a, Avx2 b) { return {_mm256_max_ps(a.value, b.value)}; }
+  static Avx2 Fma(Avx2 a, Avx2 b, Avx2 c) { return {_mm256_fmadd_ps(a.value, b.value, c.value)}; }
+  static Avx2 Abs(Avx2 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.value)}; }
+  static Avx2 Negate(Avx2 a) { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), a.value)}; }
+  static Avx2 PowerOfTwo(Avx2 a) {
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.value), 23))};
+  }
+  static void StoreColumns(float* to, const Avx2 (&columns)[4]) {
+    const __m256 low01 = _mm256_unpacklo_ps(columns[0].value, columns[1].value);
+    const __m256 high01 = _mm256_unpackhi_ps(columns[0].value, columns[1].value);
+    const __m256 low23 = _mm256_unpacklo_ps(columns[2].value, columns[3].value);
+    const __m256 high23 = _mm256_unpackhi_ps(columns[2].value, columns[3].value);
+    const __m256 row04 = _mm256_shuffle_ps(low01, low23, 0x44), row15 = _mm256_shuffle_ps(low01, low23, 0xee);
+    const __m256 row26 = _mm256_shuffle_ps(high01, high23, 0x44), row37 = _mm256_shuffle_ps(high01, high23, 0xee);
+    _mm256_storeu_ps(to, _mm256_permute2f128_ps(row04, row15, 0x20));
+    _mm256_storeu_ps(to + 8, _mm256_permute2f128_ps(row26, row37, 0x20));
+    _mm256_storeu_ps(to + 16, _mm256_permute2f128_ps(row04, row15, 0x31));
+    _mm256_storeu_ps(to + 24, _mm256_permute2f128_ps(row26, row37, 0x31));
+  }
+  static void Round(const Avx2 (&x)[1], std::int8_t* q) {
+    const __m256i rounded = _mm256_cvtps_epi32(Max(Set(-127), Min(Set(127), x[0])).value);
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(q), _mm_packs_epi16(words, words));
+  }
+};
+
+// sum + products of four bytes each. |w|, |x| <= 127: two products fit in 16 bits.
+inline __m256i MultiplyAdd(__m256i sum, __m256i w, __m256i x) {
+  const __m256i twos = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(twos, _mm256_set1_epi16(1)));
+}
+
+void hamilton_gemv_s8_16x4_avx2(const Gemv& g) {
+  const std::uint8_t* weights = g.values;
+  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
+    const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
+    __m256i sums[4][2] = {};
+    for (std::int64_t step = 0; step < g.groups * kSteps; ++step) {
+      const __m256i low = Load32(weights), high = Load32(weights + 32);
+      Repeat<kColumns>([&](auto c) {
+        const __m256i x = Broadcast8(xhat + c * kStep);
+        sums[c][0] = MultiplyAdd(sums[c][0], low, x);
+        sums[c][1] = MultiplyAdd(sums[c][1], high, x);
+      });
+      weights += 64;
+      xhat += kColumns * kStep;
+    }
+    Repeat<kColumns>([&](auto c) { StoreS8(g, row, c, Reduce(sums[c][0], sums[c][1])); });
+  }
+}
+
+// The low nibbles of 32 bytes, then the high ones, with their signs.
+inline __m256i LowNibbles(__m256i pair) {
+  const __m256i eight = _mm256_set1_epi8(8);
+  return _mm256_sub_epi8(_mm256_xor_si256(_mm256_and_si256(pair, _mm256_set1_epi8(15)), eight), eight);
+}
+inline __m256i HighNibbles(__m256i pair) { return LowNibbles(_mm256_srli_epi16(pair, 4)); }
+
+void hamilton_gemv_s4_16x4_avx2(const Gemv& g) {
+  const std::uint8_t* weights = g.values;
+  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
+    const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
+    __m256 sums[4] = {};
+    for (std::int64_t group = 0; group < g.groups; ++group) {
+      __m256i parts[4][2] = {};
+      for (int two = 0; two < 2; ++two) {
+        const __m256i low = Load32(weights), high = Load32(weights + 32);
+        const __m256i low0 = LowNibbles(low), low1 = HighNibbles(low);
+        const __m256i high0 = LowNibbles(high), high1 = HighNibbles(high);
+        Repeat<kColumns>([&](auto c) {
+          const __m256i x0 = Broadcast8(xhat + c * kStep), x1 = Broadcast8(xhat + (kColumns + c) * kStep);
+          parts[c][0] = MultiplyAdd(MultiplyAdd(parts[c][0], low0, x0), low1, x1);
+          parts[c][1] = MultiplyAdd(MultiplyAdd(parts[c][1], high0, x0), high1, x1);
+        });
+        weights += 64;
+        xhat += 2 * kColumns * kStep;
+      }
+      const std::uint8_t* scales = HalfScales(g, row, group);
+      Repeat<kColumns>([&](auto c) { sums[c] = AddGroup(sums[c], Reduce(parts[c][0], parts[c][1]), scales); });
+    }
+    Repeat<kColumns>([&](auto c) { Store(g, row, c, sums[c]); });
+  }
+}
+
+}  // namespace
+
+void hamilton_gemv_f32_16x4_avx2(const Gemv& g) {
+  const float* weights = reinterpret_cast<const float*>(g.values);
+  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kTileRows) {
+    const float* xhat = static_cast<const float*>(g.xhat);
+    __m256 sums[4][2] = {};
+    for (std::int64_t k = 0; k < g.groups * kGroup; ++k) {
+      const __m256 low = _mm256_loadu_ps(weights), high = _mm256_loadu_ps(weights + 8);
+      Repeat<kColumns>([&](auto c) {
+        const __m256 x = _mm256_broadcast_ss(xhat + c);
+        sums[c][0] = _mm256_fmadd_ps(low, x, sums[c][0]);
+        sums[c][1] = _mm256_fmadd_ps(high, x, sums[c][1]);
+      });
+      weights += kTileRows;
+      xhat += kColumns;
+    }
+    Repeat<kColumns>([&](auto c) {
+      Store(g, row, c, sums[c][0]);
+      Store(g, row + kHalfRows, c, sums[c][1]);
+    });
+  }
+}
+
+void expand_f32_avx2(const Expand& e) { ExpandF32Body<Avx2>(e); }
+void expand_s8_avx2(const Expand& e) { ExpandS8Body<Avx2, 4, 1>(e); }
+void rnn_f32_avx2(const Gates& gates) { RnnBody<Avx2, Accurate>(gates); }
+void rnn_s8_avx2(const Gates& gates) { RnnBody<Avx2, Quick>(gates); }
+void lstm_f32_avx2(const Gates& gates) { LstmBody<Avx2, Accurate>(gates); }
+void lstm_s8_avx2(const Gates& gates) { LstmBody<Avx2, Quick>(gates); }
+
+const Kernels kernels_avx2 = {"avx2",
+                              hamilton_gemv_f32_16x4_avx2,
+                              hamilton_gemv_s8_16x4_avx2,
+                              hamilton_gemv_s4_16x4_avx2,
+                              expand_f32_avx2,
+                              expand_s8_avx2,
+                              rnn_f32_avx2,
+                              rnn_s8_avx2,
+                              lstm_f32_avx2,
+                              lstm_s8_avx2};
+
+}  // namespace tetraphone

@@ -1,0 +1,56 @@
+"""Untrained models for tests of quantisation and export, and layers packed by hand."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tetraphone.export.operators import Format, Kind, pack
+from tetraphone.quant.quantize import quantize
+from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions
+from tetraphone.train.features import FeatureOptions, Normalisation
+from tetraphone.train.layers import Recurrent
+from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.train.phones import ARPABET
+
+FORMATS = ("float32", "int8", "int4")
+
+
+def make_checkpoint(
+    number_format: str = "float32",
+    kind: str = "qlstm",
+    hidden: int = 32,
+    layers: int = 2,
+    direction: str = "uni",
+    features: FeatureOptions | None = None,
+) -> Checkpoint:
+    """The same weights for the same options, biases too."""
+    features = features or FeatureOptions(bands=8, stack=1, stride=1)
+    network = NetworkOptions(kind, hidden, layers, direction)  # type: ignore[arg-type]
+    generator = torch.Generator().manual_seed(3)
+    model = AcousticModel(network, features.inputs, len(ARPABET) + 1, generator)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter.normal_(0.0, 0.3, generator=generator)
+    random = np.random.default_rng(3)
+    statistics = random.uniform(0.5, 2.0, (2, 4 * features.bands)).astype(np.float32)
+    checkpoint = Checkpoint(model.eval(), network, features, Normalisation(statistics[0], statistics[1]))
+    if number_format == "float32":
+        return checkpoint
+    return quantize(checkpoint, QuantizeOptions(number_format))[0]  # type: ignore[arg-type]
+
+
+def pack_weight(weight: Tensor, number_format: str) -> tuple[tuple[Tensor, Tensor | None], Tensor]:
+    """Values and scales as `pack` takes them, and the matrix that they stand for, float64."""
+    if number_format == "float32":
+        return (weight.detach(), None), weight.detach().double()
+    quantized = QuantizedWeight(weight, number_format)  # type: ignore[arg-type]
+    return (quantized.values, quantized.scales), quantized.dequantized()
+
+
+def pack_recurrent(stack: Recurrent, number_format: str = "float32") -> Tensor:
+    """The first layer of a float stack as a packed block."""
+    assert stack.bias is not None
+    kind = Kind.LSTM if stack.gates == 4 else Kind.RNN
+    weights = [pack_weight(weight[0], number_format)[0] for weight in (stack.weight_input, stack.weight_hidden)]
+    return pack(kind, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])

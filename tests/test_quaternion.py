@@ -1,0 +1,175 @@
+"""The algebra against the definition of the quaternions, written out here on scalars."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from tetraphone.train.errors import InputError
+from tetraphone.train.layers import QuaternionLinear
+from tetraphone.train.quaternion import (
+    SIGN_TABLE,
+    block_matrix,
+    check_quaternion_size,
+    conjugate,
+    hamilton_product,
+    norm,
+)
+
+Scalars = tuple[float, ...]
+
+ONE, UNIT_I, UNIT_J, UNIT_K = (torch.eye(4, dtype=torch.float64)[part] for part in range(4))
+
+
+def product(a: Scalars, b: Scalars) -> Scalars:
+    """a ⊗ b as Hamilton wrote it."""
+    r1, x1, y1, z1 = a
+    r2, x2, y2, z2 = b
+    return (
+        r1 * r2 - x1 * x2 - y1 * y2 - z1 * z2,
+        r1 * x2 + x1 * r2 + y1 * z2 - z1 * y2,
+        r1 * y2 - x1 * z2 + y1 * r2 + z1 * x2,
+        r1 * z2 + x1 * y2 - y1 * x2 + z1 * r2,
+    )
+
+
+def scalars(planar: Tensor) -> list[Scalars]:
+    """The quaternions of a planar vector of 4n reals."""
+    values = planar.tolist()
+    n = len(values) // 4
+    return [(values[q], values[n + q], values[2 * n + q], values[3 * n + q]) for q in range(n)]
+
+
+def planar(quaternions: list[Scalars]) -> Tensor:
+    return torch.tensor([q[part] for part in range(4) for q in quaternions], dtype=torch.float64)
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def test_sign_table_is_the_papers_matrix() -> None:
+    printed = [
+        ["rxyz"[term.component] if term.sign > 0 else "-" + "rxyz"[term.component] for term in row]
+        for row in SIGN_TABLE
+    ]
+    assert printed == [
+        ["r", "-x", "-y", "-z"],
+        ["x", "r", "-z", "y"],
+        ["y", "z", "r", "-x"],
+        ["z", "-y", "x", "r"],
+    ]
+    assert {abs(term.sign) for row in SIGN_TABLE for term in row} == {1.0}
+
+
+def test_units_multiply_as_hamilton_carved() -> None:
+    for unit in (UNIT_I, UNIT_J, UNIT_K):
+        assert torch.equal(hamilton_product(unit, unit), -ONE)
+        assert torch.equal(hamilton_product(ONE, unit), unit)
+        assert torch.equal(hamilton_product(unit, ONE), unit)
+    assert torch.equal(hamilton_product(hamilton_product(UNIT_I, UNIT_J), UNIT_K), -ONE)
+    cycle = (UNIT_I, UNIT_J, UNIT_K, UNIT_I, UNIT_J)
+    for a, b, c in zip(cycle, cycle[1:], cycle[2:], strict=False):
+        assert torch.equal(hamilton_product(a, b), c)
+        assert torch.equal(hamilton_product(b, a), -c)
+
+
+def test_product_worked_by_hand() -> None:
+    # (1 + 2i + 3j + 4k)(5 + 6i + 7j + 8k)
+    # = (5 − 12 − 21 − 32) + (6 + 10 + 24 − 28)i + (7 − 16 + 15 + 24)j + (8 + 14 − 18 + 20)k
+    a, b = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([5.0, 6.0, 7.0, 8.0])
+    assert hamilton_product(a, b).tolist() == [-60.0, 12.0, 30.0, 24.0]
+
+
+def test_product_is_planar_quaternion_by_quaternion() -> None:
+    a, b = random(5, 12, seed=1), random(5, 12, seed=2)
+    expected = [
+        planar([product(p, q) for p, q in zip(scalars(one), scalars(other), strict=True)])
+        for one, other in zip(a, b, strict=True)
+    ]
+    torch.testing.assert_close(hamilton_product(a, b), torch.stack(expected), rtol=0, atol=1e-14)
+
+
+def test_product_is_associative() -> None:
+    a, b, c = random(3, 40)
+    left, right = hamilton_product(hamilton_product(a, b), c), hamilton_product(a, hamilton_product(b, c))
+    torch.testing.assert_close(left, right, rtol=0, atol=1e-13)
+
+
+def test_norm_is_multiplicative() -> None:
+    a, b = random(2, 40)
+    torch.testing.assert_close(norm(hamilton_product(a, b)), norm(a) * norm(b), rtol=1e-14, atol=0)
+    # |1 + 2i + 4j + 10k| = 11 and |i + 2j + 2k| = 3, planar.
+    assert norm(torch.tensor([1.0, 0.0, 2.0, 1.0, 4.0, 2.0, 10.0, 2.0])).tolist() == [11.0, 3.0]
+
+
+def test_conjugate() -> None:
+    assert conjugate(torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])).tolist() == [1, 2, -3, -4, -5, -6, -7, -8]
+    a, b = random(2, 40)
+    squares = torch.cat([norm(a).square(), torch.zeros(30, dtype=torch.float64)])
+    torch.testing.assert_close(hamilton_product(a, conjugate(a)), squares, rtol=0, atol=1e-13)
+    reversed_product = hamilton_product(conjugate(b), conjugate(a))
+    torch.testing.assert_close(conjugate(hamilton_product(a, b)), reversed_product, rtol=0, atol=1e-14)
+
+
+def test_block_matrix_of_one_quaternion() -> None:
+    matrix = block_matrix(torch.tensor([1.0, 2.0, 3.0, 4.0]).reshape(4, 1, 1))
+    assert matrix.tolist() == [[1, -2, -3, -4], [2, 1, -4, 3], [3, 4, 1, -2], [4, -3, 2, 1]]
+
+
+def test_block_matrix_multiplies_as_a_sum_of_products() -> None:
+    weight, x = random(4, 3, 5), random(20, seed=1)
+    inputs = scalars(x)
+    expected = []
+    for row in range(3):
+        terms = [product(tuple(weight[:, row, column].tolist()), inputs[column]) for column in range(5)]
+        expected.append(tuple(sum(term[part] for term in terms) for part in range(4)))
+    torch.testing.assert_close(block_matrix(weight) @ x, planar(expected), rtol=0, atol=1e-14)
+
+
+def test_block_matrix_of_a_product_is_the_product_of_block_matrices() -> None:
+    a, b = random(2, 4)
+    blocks = block_matrix(torch.stack([a, b, hamilton_product(a, b)]).reshape(3, 4, 1, 1))
+    torch.testing.assert_close(blocks[0] @ blocks[1], blocks[2], rtol=0, atol=1e-14)
+
+
+def test_conjugate_of_a_matrix_is_the_transpose_of_its_block_matrix() -> None:
+    weight = random(4, 3, 5)
+    conjugate_transpose = weight.mT * torch.tensor([1, -1, -1, -1])[:, None, None]
+    assert torch.equal(block_matrix(conjugate_transpose), block_matrix(weight).T)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_linear_layer(bias: bool) -> None:
+    layer = QuaternionLinear(8, 12, torch.Generator().manual_seed(0), bias=bias).double()
+    if layer.bias is not None:
+        torch.nn.init.normal_(layer.bias, generator=torch.Generator().manual_seed(1))
+    assert (layer.bias is None) is not bias
+    x = random(2, 3, 8)
+    y = layer(x)
+    assert y.shape == (2, 3, 12)
+    inputs = scalars(x[1, 2])
+    expected = []
+    for row in range(3):
+        terms = [product(tuple(layer.weight[:, row, column].tolist()), inputs[column]) for column in range(2)]
+        shift = scalars(layer.bias)[row] if layer.bias is not None else (0.0, 0.0, 0.0, 0.0)
+        expected.append(tuple(sum(term[part] for term in terms) + shift[part] for part in range(4)))
+    torch.testing.assert_close(y[1, 2], planar(expected), rtol=0, atol=1e-14)
+
+
+def test_sizes_that_are_not_whole_quaternions_are_refused() -> None:
+    assert check_quaternion_size(160, "inputs") == 40
+    for size in (262, 1, 0, -4):
+        with pytest.raises(InputError, match=rf"inputs is {size} reals.* multiple of 4"):
+            check_quaternion_size(size, "inputs")
+    whole, broken = torch.ones(8), torch.ones(6)
+    for attempt in (
+        lambda: hamilton_product(broken, broken),
+        lambda: conjugate(broken),
+        lambda: norm(broken),
+        lambda: QuaternionLinear(262, 8, torch.Generator()),
+        lambda: QuaternionLinear(8, 262, torch.Generator()),
+    ):
+        with pytest.raises(InputError, match=r"reals.* multiple of 4"):
+            attempt()
+    with pytest.raises((InputError, RuntimeError)):
+        hamilton_product(whole, torch.ones(12))

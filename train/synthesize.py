@@ -1,0 +1,224 @@
+"""The default corpus: sentences spoken by espeak-ng, with exact phone times, as lhotse manifests."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+from lhotse import RecordingSet, SupervisionSet
+from lhotse.audio import AudioSource, Recording
+from lhotse.supervision import AlignmentItem, SupervisionSegment
+from tqdm import tqdm
+
+from .corpus import PhoneTimes
+from .errors import InputError
+from .files import new_folder, write_atomically
+
+PREFIX = "synthetic"
+STRESS = "',%="
+VOICES = ("gmw/en-US", "gmw/en-US-nyc")
+VARIANTS = {
+    "train": ("m1", "m2", "m3", "m4", "m5", "m6", "f1", "f2", "f3", "f4", "Andy", "Annie", "Alex", "Alicia", "Mike"),
+    "dev": ("m7", "f5"),
+    "test": ("m8", "linda", "edward"),
+}
+"""espeak-ng's voice variants; no speaker is in two parts."""
+
+
+@dataclass(frozen=True)
+class SynthesisOptions:
+    """How much to synthesise, and at which speeds and pitches."""
+
+    train: int = 800
+    """Utterances of the training part (3 seconds each, about)."""
+    dev: int = 60
+    """Utterances of the development part."""
+    test: int = 80
+    """Utterances of the test part."""
+    speakers: int = 40
+    """Training speakers: a voice, a variant, a pitch and a rate each; the other parts have an eighth of that, or 4."""
+    slowest: int = 130
+    """Words a minute."""
+    fastest: int = 190
+    """Words a minute."""
+    sample_rate: int = 16000
+    """Hz; espeak-ng's 22,050 are resampled."""
+    seed: int = 1
+    """The same seed gives the same bytes."""
+
+    def __post_init__(self) -> None:
+        for name in ("train", "dev", "test", "speakers", "slowest", "sample_rate"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.fastest < self.slowest:
+            raise InputError(f"fastest is {self.fastest}, slowest {self.slowest}; exchange them")
+
+
+@dataclass(frozen=True)
+class Speech:
+    """One utterance to be made."""
+
+    id: str
+    speaker: str
+    voice: str
+    pitch: int
+    rate: int
+    text: str
+
+
+@cache
+def sentences() -> tuple[str, ...]:
+    """The committed sentences."""
+    return tuple(files(__package__).joinpath("sentences.txt").read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def phone_table() -> dict[str, tuple[str, ...]]:
+    """espeak-ng's phoneme symbols, without stress marks, to ARPABET: none for pauses, two for some diphthongs."""
+    lines = files(__package__).joinpath("espeak_phones.tsv").read_text(encoding="utf-8").splitlines()
+    return {symbol: tuple(phones.split()) for symbol, phones in (line.split("\t") for line in lines)}
+
+
+def plan(options: SynthesisOptions) -> dict[str, list[Speech]]:
+    """What is spoken by whom: no sentence and no speaker is in two parts."""
+    random = np.random.default_rng(options.seed)
+    order = random.permutation(len(sentences()))
+    tenth = len(order) // 10
+    texts = {"test": order[:tenth], "dev": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
+    parts = {}
+    for part in ("train", "dev", "test"):
+        count = options.speakers if part == "train" else max(4, options.speakers // 8)
+        speakers = [
+            (
+                f"{part}{index}",
+                f"{VOICES[random.integers(len(VOICES))]}+{VARIANTS[part][index % len(VARIANTS[part])]}",
+                int(random.integers(30, 71)),
+                int(random.integers(options.slowest, options.fastest + 1)),
+            )
+            for index in range(count)
+        ]
+        parts[part] = [
+            Speech(
+                f"{part}-{index:04}",
+                *speakers[random.integers(count)],
+                sentences()[texts[part][index % len(texts[part])]],
+            )
+            for index in range(getattr(options, part))
+        ]
+    return parts
+
+
+def phone_times(phonemes: list[tuple[str, int]], samples: int, rate: int, where: str) -> PhoneTimes:
+    """ARPABET phones with start and end in seconds; two phones of one symbol share its time in halves.
+
+    Raises:
+        InputError: a symbol is not in the table.
+    """
+    table = phone_table()
+    unknown = [symbol for symbol, _ in phonemes if symbol.strip(STRESS) not in table]
+    if unknown:
+        raise InputError(f"{where}: espeak-ng's phoneme {unknown[0]!r} is not in espeak_phones.tsv; add it there")
+    starts = [start / rate for _, start in phonemes] + [samples / rate]
+    timed = []
+    for (symbol, _), start, end in zip(phonemes, starts, starts[1:], strict=False):
+        phones = table[symbol.strip(STRESS)]
+        for place, phone in enumerate(phones):
+            step = (end - start) / len(phones)
+            timed.append((phone, round(start + place * step, 6), round(start + (place + 1) * step, 6)))
+    return tuple(timed)
+
+
+def _speak(jobs: list[Speech], folder: Path, options: SynthesisOptions) -> Iterator[tuple[Speech, Recording, Any]]:
+    """Has one child process speak all jobs, and writes a FLAC file for each."""
+    command = [sys.executable, "-m", f"{__package__}.espeak"]
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child,
+    ):
+        assert child.stdin is not None
+        assert child.stdout is not None
+        raw = Path(scratch) / "samples"
+        for job in jobs:
+            request = {"voice": job.voice, "pitch": job.pitch, "rate": job.rate, "text": job.text, "output": str(raw)}
+            try:
+                child.stdin.write(json.dumps(request) + "\n")
+                child.stdin.flush()
+                answer = json.loads(child.stdout.readline())
+            except (OSError, ValueError) as error:
+                raise InputError(f"espeak-ng ended at {job.id} ({job.voice}: {job.text})") from error
+            samples = np.frombuffer(raw.read_bytes(), np.int16)
+            path = folder / "audio" / f"{job.id}.flac"
+            spoken = soxr.resample(samples, answer["rate"], options.sample_rate, quality="HQ")
+            soundfile.write(path, spoken, options.sample_rate, subtype="PCM_16")
+            duration = len(spoken) / options.sample_rate
+            source = AudioSource("file", [0], f"audio/{path.name}")
+            recording = Recording(job.id, [source], options.sample_rate, len(spoken), duration)
+            yield job, recording, phone_times(answer["phonemes"], len(samples), answer["rate"], job.id)
+
+
+def _supervision(job: Speech, recording: Recording, times: PhoneTimes) -> SupervisionSegment:
+    return SupervisionSegment(
+        id=job.id,
+        recording_id=job.id,
+        start=0.0,
+        duration=recording.duration,
+        text=job.text,
+        language="English",
+        speaker=job.speaker,
+        alignment={"phone": [AlignmentItem(phone, start, round(end - start, 6)) for phone, start, end in times]},
+        custom={"phones": [phone for phone, _, _ in times], "voice": job.voice, "pitch": job.pitch, "rate": job.rate},
+    )
+
+
+def synthesize(destination: Path, options: SynthesisOptions) -> dict[str, Any]:
+    """Makes the corpus: audio/*.flac and the manifests of the parts train, dev and test.
+
+    Returns:
+        {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}}.
+
+    Raises:
+        InputError: the folder is used, espeak-ng is not installed, or a phoneme is not in the table.
+    """
+    if importlib.util.find_spec("espeakng_loader") is None:
+        raise InputError("espeak-ng is not installed; pip install 'tetraphone[synthetic]'")
+    new_folder(destination)
+    (destination / "audio").mkdir()
+    summary: dict[str, Any] = {}
+    parts = plan(options)
+    total = sum(map(len, parts.values()))
+    with tqdm(total=total, desc="synthesizing", unit="utt", leave=False, dynamic_ncols=True) as bar:
+        for part, jobs in parts.items():
+
+            def speak(share: list[Speech]) -> list[tuple[Speech, Recording, PhoneTimes]]:
+                made = []
+                for item in _speak(share, destination, options):
+                    made.append(item)
+                    bar.update()
+                return made
+
+            with ThreadPoolExecutor(2) as pool:
+                spoken = [item for share in pool.map(speak, (jobs[::2], jobs[1::2])) for item in share]
+            spoken.sort(key=lambda item: item[0].id)
+            recordings = RecordingSet.from_recordings(recording for _, recording, _ in spoken)
+            supervisions = SupervisionSet.from_segments(_supervision(*item) for item in spoken)
+            # Supervisions last: a part that has them is whole.
+            for name, manifest in (("recordings", recordings), ("supervisions", supervisions)):
+                with write_atomically(destination / f"{PREFIX}_{name}_{part}.jsonl.gz") as temporary:
+                    manifest.to_file(temporary)
+            summary[part] = {
+                "utterances": len(spoken),
+                "speakers": len({job.speaker for job in jobs}),
+                "hours": round(sum(recording.duration for _, recording, _ in spoken) / 3600, 4),
+            }
+    return {"corpus": str(destination), "parts": summary}
