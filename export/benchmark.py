@@ -19,14 +19,17 @@ class TrainingBenchmark:
     hidden: int = 256
     """Reals of a hidden state."""
     layers: int = 3
+    """Recurrent layers."""
     inputs: int = 480
     """Reals of a network frame."""
     frames: int = 150
     """Network frames of an utterance."""
     batch_size: int = 32
+    """Utterances."""
     repetitions: int = 15
     """Steps of each, in turn."""
     threads: int = 2
+    """Processor threads of both."""
 
 
 def benchmark_training(options: TrainingBenchmark) -> dict[str, Any]:

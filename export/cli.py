@@ -1,6 +1,7 @@
 """The command `tetraphone`: one subcommand for each step from recordings to phones."""
 
 import json
+import logging
 import os
 import platform
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
-from tyro.conf import OmitArgPrefixes, OmitSubcommandPrefixes, Positional, arg, subcommand
+from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes, Positional, arg, subcommand
 
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
@@ -31,9 +32,9 @@ def say(line: str) -> None:
 class Synthesize:
     """Make the default corpus with espeak-ng: read-aloud sentences by synthetic speakers, with exact phone times."""
 
-    destination: Positional[Path]
+    destination: Positional[Annotated[Path, arg(metavar="FOLDER")]]
     """A new folder for recordings and lhotse manifests (parts train, dev, test)."""
-    options: SynthesisOptions = field(default_factory=SynthesisOptions)
+    options: Annotated[SynthesisOptions, arg(name="")] = field(default_factory=SynthesisOptions)
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -48,9 +49,9 @@ class Prepare:
 
     form: Positional[Literal["jsonl"]]
     """jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, text, phones."""
-    source: Positional[Path]
+    source: Positional[Annotated[Path, arg(metavar="SOURCE")]]
     """One manifest, or a folder of *.jsonl, each a part of the corpus."""
-    destination: Positional[Path]
+    destination: Positional[Annotated[Path, arg(metavar="FOLDER")]]
     """A new folder for the lhotse manifests."""
     json: Json = False
 
@@ -80,11 +81,11 @@ class CorpusCommand:
 class Train:
     """Train a network with CTC; writes model.pt (the best epoch), metrics.jsonl, TensorBoard events and pictures."""
 
-    corpora: Positional[tuple[str, ...]]
+    corpora: Positional[Annotated[tuple[str, ...], arg(metavar="CORPUS ...")]]
     """Folders of prepared corpora (FOLDER or FOLDER:PART) or JSON-lines manifests."""
-    output: Path
+    output: Annotated[Path, arg(metavar="FOLDER")]
     """A new folder for the run, or with --resume that of an interrupted one."""
-    options: TrainOptions = field(default_factory=TrainOptions)
+    options: Annotated[TrainOptions, arg(name="")] = field(default_factory=TrainOptions)
     resume: bool = False
     """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
     json: Json = False
@@ -103,9 +104,9 @@ class Train:
 class Evaluate:
     """Measure the phone error rate of a checkpoint or a .pte file on a corpus."""
 
-    model: Positional[Path]
+    model: Positional[Annotated[Path, arg(metavar="MODEL")]]
     """A checkpoint (.pt) or an exported model (.pte)."""
-    corpus: Positional[str]
+    corpus: Positional[Annotated[str, arg(metavar="CORPUS")]]
     """FOLDER or FOLDER:PART of a prepared corpus (default part: test), or a JSON-lines manifest."""
     threads: int = 1
     """Processor threads of a checkpoint; a .pte file always takes one."""
@@ -131,11 +132,11 @@ class Evaluate:
 class Quantize:
     """Quantise the weights of a trained checkpoint."""
 
-    checkpoint: Positional[Path]
+    checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """model.pt of a training run."""
-    output: Positional[Path]
+    output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The quantised checkpoint to write."""
-    options: QuantizeOptions = field(default_factory=QuantizeOptions)
+    options: Annotated[QuantizeOptions, arg(name="")] = field(default_factory=QuantizeOptions)
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -151,9 +152,9 @@ class Quantize:
 class Export:
     """Write a checkpoint as one .pte file for ExecuTorch, after running it against the checkpoint."""
 
-    checkpoint: Positional[Path]
+    checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """A float or quantised checkpoint of a uni-directional quaternion network."""
-    output: Positional[Path]
+    output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The .pte file to write."""
     json: Json = False
 
@@ -169,11 +170,11 @@ class Export:
 class Recognize:
     """Print the phones of a recording with start, end (seconds) and confidence (0 to 1)."""
 
-    recording: Positional[Path]
+    recording: Positional[Annotated[Path, arg(metavar="RECORDING")]]
     """Any rate, channel count and format that libsndfile reads."""
-    model: Path | None = None
+    model: Annotated[Path | None, arg(metavar="MODEL")] = None
     """A .pte file or a checkpoint; by default the model that ships, else the one that `make demo` made."""
-    plot: Path | None = None
+    plot: Annotated[Path | None, arg(metavar="PNG")] = None
     """A PNG to draw: the spectrogram with the phones under it."""
     json: Json = False
 
@@ -191,7 +192,7 @@ class Benchmark:
 
     figure: Positional[Literal["training"]]
     """training: a step of a QLSTM against torch.nn.LSTM of the same width."""
-    options: TrainingBenchmark = field(default_factory=TrainingBenchmark)
+    options: Annotated[TrainingBenchmark, arg(name="")] = field(default_factory=TrainingBenchmark)
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -199,6 +200,27 @@ class Benchmark:
 
         machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
         return {"figure": self.figure, "machine": machine, **benchmark_training(self.options)}
+
+
+@dataclass(frozen=True)
+class Info:
+    """Print versions and the instruction set that the kernels use, and why."""
+
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        from .operators import PACKAGE, instruction_set, instruction_sets
+
+        chosen, forced = instruction_set(), os.environ.get("TETRAPHONE_ISA")
+        why = "forced by TETRAPHONE_ISA" if forced == chosen else "the best of this build that this processor has"
+        return {
+            "versions": {name: version(name) for name in (PACKAGE, "executorch", "torch", "torchao")},
+            "instruction_set": chosen,
+            "why": why,
+            "processor_has": instruction_sets(),
+        }
 
 
 Command = (
@@ -209,6 +231,7 @@ Command = (
     | Annotated[Export, subcommand("export")]
     | Annotated[Recognize, subcommand("recognize")]
     | Annotated[Benchmark, subcommand("benchmark")]
+    | Annotated[Info, subcommand("info")]
 )
 
 
@@ -230,14 +253,15 @@ def _print(result: dict[str, Any]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage."""
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
-    command: Any = tyro.cli(
-        Command,
-        prog="tetraphone",
-        description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
-        args=arguments,
-        config=(OmitArgPrefixes, OmitSubcommandPrefixes),
-    )
+    logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
+        command: Any = tyro.cli(
+            Command,
+            prog="tetraphone",
+            description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
+            args=arguments,
+            config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff),
+        )
         result = command.run()
     except InputError as error:
         print(f"tetraphone: {error}", file=sys.stderr)

@@ -91,6 +91,16 @@ def instruction_set() -> str:
     return name.decode()
 
 
+def instruction_sets() -> dict[str, bool]:
+    """The instruction sets of this build, the best last, and whether this processor has them."""
+    found: dict[str, bool] = {}
+    name = ctypes.c_char_p()
+    while (supported := library().tetraphone_instruction_set_at(ctypes.c_size_t(len(found)), ctypes.byref(name))) >= 0:
+        assert name.value is not None
+        found[name.value.decode()] = bool(supported)
+    return found
+
+
 def _check(code: int) -> None:
     if code:
         raise InputError(f"packed weights: {library().tetraphone_status_text(code).decode()}")

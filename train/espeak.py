@@ -68,8 +68,9 @@ class Speaker:
         return 0
 
     def speak(self, voice: str, pitch: int, rate: int, text: str) -> None:
-        """Leaves the samples and phonemes of one text in the fields of these names."""
+        """Leaves the samples and phonemes of one text in the fields of these names: the same ones at every call."""
         self.samples, self.phonemes = bytearray(), []
+        self.library.espeak_ng_SetRandSeed(ctypes.c_long(1))
         if self.library.espeak_SetVoiceByName(voice.encode()) != 0:
             raise RuntimeError(f"espeak-ng has no voice {voice}")
         for parameter, value in ((RATE, rate), (PITCH, pitch)):

@@ -111,8 +111,8 @@ def stack_frames(frames: Frames, options: FeatureOptions) -> Frames:
     """
     starts = np.arange(options.network_frames(len(frames))) * options.stride
     index = np.minimum(starts[:, None] + np.arange(options.stack), max(len(frames) - 1, 0))
-    stacked = frames.reshape(len(frames), 4, -1)[index]
-    return np.ascontiguousarray(stacked.transpose(0, 2, 1, 3)).reshape(len(starts), -1)
+    stacked = frames.reshape(len(frames), 4, frames.shape[1] // 4)[index]
+    return np.ascontiguousarray(stacked.transpose(0, 2, 1, 3)).reshape(len(starts), options.inputs)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ def write_atomically(path: Path) -> Iterator[Path]:
     """Yields a path beside `path` to write to; moves it into place on success and removes it on failure.
 
     Raises:
-        InputError: the folder cannot be made or written to.
+        InputError: the folder cannot be made or written to, or `path` is a folder itself.
     """
+    if path.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; give the name of a file in it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)

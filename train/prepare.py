@@ -45,7 +45,8 @@ def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
     prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
     read = {manifest.stem: read_corpus(str(manifest), manifest.stem) for manifest in manifests}
     new_folder(destination)
-    parts, problems = {}, []
+    parts: dict[str, Any] = {}
+    problems: list[str] = []
     for part, corpus in read.items():
         problems += corpus.problems
         prepared = []

@@ -29,9 +29,12 @@ PREFIX = "synthetic"
 STRESS = "',%="
 VOICES = ("gmw/en-US", "gmw/en-US-nyc")
 VARIANTS = {
-    "train": ("m1", "m2", "m3", "m4", "m5", "m6", "f1", "f2", "f3", "f4", "Andy", "Annie", "Alex", "Alicia", "Mike"),
-    "dev": ("m7", "f5"),
-    "test": ("m8", "linda", "edward"),
+    "train": (
+        *("m1", "m2", "m3", "m4", "m5", "m6", "m8", "f1", "f2", "f3", "f4", "adam", "Alex", "Alicia", "Andy", "Annie"),
+        *("benjamin", "caleb", "david", "edward", "john", "Michael", "Mike", "paul", "steph", "victor"),
+    ),
+    "dev": ("anika", "Andrea", "robert"),
+    "test": ("m7", "f5", "linda"),
 }
 """espeak-ng's voice variants; no speaker is in two parts."""
 
@@ -40,13 +43,13 @@ VARIANTS = {
 class SynthesisOptions:
     """How much to synthesise, and at which speeds and pitches."""
 
-    train: int = 800
-    """Utterances of the training part (3 seconds each, about)."""
+    train: int = 1000
+    """Utterances of the training part (2.5 seconds each, about)."""
     dev: int = 60
     """Utterances of the development part."""
     test: int = 80
     """Utterances of the test part."""
-    speakers: int = 40
+    speakers: int = 64
     """Training speakers: a voice, a variant, a pitch and a rate each; the other parts have an eighth of that, or 4."""
     slowest: int = 130
     """Words a minute."""

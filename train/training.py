@@ -44,6 +44,7 @@ class TrainOptions:
     batch_size: int = 32
     """Utterances a step."""
     optimizer: Literal["adamw", "rmsprop"] = "adamw"
+    """AdamW, or the paper's RMSProp."""
     learning_rate: float = 1e-2
     """Greatest learning rate; quaternion networks under CTC want more than real ones."""
     weight_decay: float = 1e-2

@@ -5,6 +5,7 @@
 
 #include <new>
 
+#include "../kernels/instruction_sets.h"
 #include "operators.h"
 
 #define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
@@ -25,6 +26,14 @@ constexpr int kNoMemory = -2;
 TETRAPHONE_C_ABI const char* tetraphone_version() { return TETRAPHONE_VERSION; }
 
 TETRAPHONE_C_ABI const char* tetraphone_instruction_set() { return tetraphone::InstructionSet(); }
+
+// Whether the processor has the index-th instruction set of this build, the best last; -1 behind the last.
+TETRAPHONE_C_ABI int tetraphone_instruction_set_at(std::size_t index, const char** name) {
+  if (index >= tetraphone::kInstructionSets) return -1;
+  const tetraphone::InstructionSetEntry& entry = tetraphone::InstructionSets()[index];
+  *name = entry.kernels->name;
+  return entry.supported;
+}
 
 TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {
   switch (code) {

@@ -1,0 +1,163 @@
+"""Reading and preparing corpora: each fault is counted and named, the rest goes on."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+
+from tetraphone.train.corpus import read_corpus
+from tetraphone.train.errors import InputError
+from tetraphone.train.phones import ARPABET
+from tetraphone.train.prepare import prepare_jsonl
+
+SHARED = Path(__file__).parents[2] / "shared" / "corpora"
+
+
+def line(number: int, **changes: Any) -> dict[str, Any]:
+    plain = {
+        "id": f"u{number}",
+        "audio": f"{number}.wav",
+        "speaker": "s",
+        "duration": 1.0,
+        "text": "",
+        "phones": ["AH"],
+    }
+    return {**plain, **changes}
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    """Nine recordings of a second; one manifest beside them."""
+    folder = tmp_path / "my_corpus"
+    folder.mkdir()
+    for number in range(9):
+        soundfile.write(folder / f"{number}.wav", 0.1 * np.sin(np.arange(16000) * 0.05 * (number + 1)), 16000)
+    return write(folder / "train.jsonl", [line(number) for number in range(9)])
+
+
+def write(path: Path, lines: list[dict[str, Any] | str]) -> Path:
+    path.write_text("\n".join(item if isinstance(item, str) else json.dumps(item) for item in lines) + "\n")
+    return path
+
+
+def test_arpabet_has_39_distinct_phones() -> None:
+    assert len(set(ARPABET)) == len(ARPABET) == 39
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        (line(1, phones=["AH", "QQ", "DX*"]), "u1: unknown phones QQ DX*"),
+        (line(1, phones=[]), "u1: no phones"),
+        (line(1, phones="AH"), "phones is not a list"),
+        (line(1, audio="absent.wav"), "absent.wav"),
+        (line(1, duration=0), "u1: a duration of 0.0"),
+        (line(1, duration="long"), "long"),
+        (line(1, duration=float("nan")), "u1: a duration of nan"),
+        (line(0), "u0: a second utterance"),
+        ({"id": "u1"}, "no key"),
+        ('{"id": "u1", ', "line 2"),
+        ("[1, 2]", "line 2"),
+        (line(1, alignment=[["AH", 0.1]]), "line 2"),
+    ],
+)
+def test_a_fault_is_named_and_the_rest_goes_on(manifest: Path, fault: Any, named: str) -> None:
+    write(manifest, [line(0), fault, line(2)])
+    corpus = read_corpus(str(manifest), "train")
+    assert [utterance.id for utterance in corpus.utterances] == ["u0", "u2"]
+    assert len(corpus.problems) == 1
+    assert named in corpus.problems[0]
+
+
+@pytest.mark.parametrize("spec", ["absent.jsonl", "absent", "absent:train"])
+def test_a_missing_corpus_is_named(tmp_path: Path, spec: str) -> None:
+    with pytest.raises(InputError, match="absent"):
+        read_corpus(str(tmp_path / spec), "train")
+
+
+def test_a_corpus_without_usable_utterances_is_refused(manifest: Path) -> None:
+    write(manifest, [line(1, phones=["QQ"])])
+    with pytest.raises(InputError, match="no usable utterance; u1: unknown phones QQ"):
+        read_corpus(str(manifest), "train")
+    manifest.write_text("")
+    with pytest.raises(InputError, match="it is empty"):
+        read_corpus(str(manifest), "train")
+
+
+def test_prepared_equals_the_manifest(manifest: Path, tmp_path: Path) -> None:
+    aligned = line(
+        0, phones=["AH", "T"], alignment=[["AH", 0.1, 0.3], ["T", 0.3, 0.5]], age=7, gender="f", labels="exact"
+    )
+    write(manifest, [aligned, line(1)])
+    destination = tmp_path / "prepared"
+    summary = prepare_jsonl(manifest, destination)
+    assert summary["problems"] == []
+    assert summary["parts"] == {"train": {"utterances": 2, "speakers": 1, "hours": round(2 / 3600, 4)}}
+    names = {path.name for path in destination.iterdir()}
+    assert names == {"my-corpus_recordings_train.jsonl.gz", "my-corpus_supervisions_train.jsonl.gz"}
+    prepared = read_corpus(str(destination), "train").utterances
+    direct = read_corpus(str(manifest), "train").utterances
+    assert [(u.id, u.speaker, u.phones, u.duration, u.extra) for u in prepared] == [
+        (u.id, u.speaker, u.phones, u.duration, u.extra) for u in direct
+    ]
+    assert [u.audio.resolve() for u in prepared] == [u.audio.resolve() for u in direct]
+    assert prepared[0].times is not None
+    assert [phone for phone, _, _ in prepared[0].times] == ["AH", "T"]
+    assert [time for _, *times in prepared[0].times for time in times] == pytest.approx([0.1, 0.3, 0.3, 0.5])
+    assert prepared[0].extra == {"age": 7, "gender": "f", "labels": "exact"}
+
+
+def test_preparing_names_damaged_recordings_and_impossible_transcripts(manifest: Path, tmp_path: Path) -> None:
+    (manifest.parent / "1.wav").write_bytes(b"not a recording")
+    soundfile.write(manifest.parent / "2.wav", np.zeros(0), 16000)
+    write(manifest, [line(0), line(1), line(2), line(3, phones=["AH"] * 20), line(4)])
+    summary = prepare_jsonl(manifest, tmp_path / "prepared")
+    assert [problem.split(":")[0] for problem in summary["problems"]] == ["u1", "u2", "u3"]
+    assert "39 network frames, it has 33" in summary["problems"][2]
+    assert [u.id for u in read_corpus(str(tmp_path / "prepared"), "train").utterances] == ["u0", "u4"]
+
+
+def test_a_folder_of_manifests_becomes_parts(manifest: Path, tmp_path: Path) -> None:
+    write(manifest.parent / "dev.jsonl", [line(8)])
+    prepare_jsonl(manifest.parent, tmp_path / "prepared")
+    corpus = read_corpus(str(tmp_path / "prepared"), "dev")
+    assert (corpus.part, len(corpus.utterances)) == ("dev", 1)
+    assert len(read_corpus(f"{tmp_path / 'prepared'}:train", "dev").utterances) == 9
+    with pytest.raises(InputError, match=r"no part other; it has dev, train"):
+        read_corpus(f"{tmp_path / 'prepared'}:other", "dev")
+    with pytest.raises(InputError, match=r"no part test; choose one of .*:dev, .*:train"):
+        read_corpus(str(tmp_path / "prepared"), "test")
+
+
+def test_a_used_destination_is_refused_and_kept(manifest: Path, tmp_path: Path) -> None:
+    prepare_jsonl(manifest, tmp_path / "prepared")
+    before = {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()}
+    with pytest.raises(InputError, match="holds files already"):
+        prepare_jsonl(manifest, tmp_path / "prepared")
+    assert {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()} == before
+
+
+@pytest.mark.parametrize("kind", ["recordings", "supervisions"])
+def test_a_damaged_prepared_corpus_is_named(manifest: Path, tmp_path: Path, kind: str) -> None:
+    prepare_jsonl(manifest, tmp_path / "prepared")
+    path = tmp_path / "prepared" / f"my-corpus_{kind}_train.jsonl.gz"
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(InputError, match="prepare it again"):
+        read_corpus(str(tmp_path / "prepared"), "train")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not there")
+def test_real_manifests_read_as_they_stand() -> None:
+    """Sizes as the corpora's own description gives them."""
+    expected = {
+        "librispeech/train_clean_5": (1477, 27),
+        "speechocean762/test": (2500, 125),
+        "librispeech/train_aligned": (300, 4),
+    }
+    for name, (utterances, speakers) in expected.items():
+        corpus = read_corpus(str(SHARED / f"{name}.jsonl"), "train")
+        assert (len(corpus.utterances), len({u.speaker for u in corpus.utterances})) == (utterances, speakers)
+        assert not corpus.problems
