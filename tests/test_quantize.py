@@ -132,7 +132,9 @@ def test_layer_that_is_left_float_fails(forgotten: type[nn.Module], monkeypatch:
         quantize(make_checkpoint(), QuantizeOptions())
 
 
-@pytest.mark.parametrize(("kind", "direction"), [("lstm", "uni"), ("rnn", "uni"), ("qlstm", "bi"), ("qrnn", "bi-shared")])
+@pytest.mark.parametrize(
+    ("kind", "direction"), [("lstm", "uni"), ("rnn", "uni"), ("qlstm", "bi"), ("qrnn", "bi-shared")]
+)
 def test_networks_that_cannot_be_exported_are_refused(kind: str, direction: str) -> None:
     with pytest.raises(InputError, match="cannot quantise"):
         quantize(make_checkpoint(kind=kind, direction=direction), QuantizeOptions())
