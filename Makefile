@@ -23,7 +23,7 @@ setup: .venv/ready
 demo: setup
 	rm -rf demo
 	$(TETRAPHONE) corpus synthesize demo/corpus
-	$(TETRAPHONE) train demo/corpus --output demo/run --epochs 20 --layers 2 --warmup-steps 100 --spec-augment --dropout 0.2
+	$(TETRAPHONE) train demo/corpus --output demo/run --epochs 20 --layers 2 --warmup-steps 100 --speed-perturbation --dropout 0.2
 	$(TETRAPHONE) quantize demo/run/model.pt demo/qlstm-int8.pt
 	$(TETRAPHONE) export demo/run/model.pt demo/qlstm-float32.pte
 	$(TETRAPHONE) export demo/qlstm-int8.pt demo/qlstm-int8.pte

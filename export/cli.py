@@ -15,12 +15,21 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixe
 
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
+from tetraphone.train.files import revision
 from tetraphone.train.synthesize import SynthesisOptions
 from tetraphone.train.training import TrainOptions
 
 from .benchmark import TrainingBenchmark
 
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
+
+
+def machine() -> dict[str, Any]:
+    """What a figure depends on: processor, cores, and the revision of the source."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
+    processor = names[0].split(":")[1].strip() if names else platform.machine()
+    return {"processor": processor, "cores": os.cpu_count(), "revision": revision()}
 
 
 def say(line: str) -> None:
@@ -198,8 +207,7 @@ class Benchmark:
     def run(self) -> dict[str, Any]:
         from .benchmark import benchmark_training
 
-        machine = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count()}
-        return {"figure": self.figure, "machine": machine, **benchmark_training(self.options)}
+        return {"figure": self.figure, **machine(), **benchmark_training(self.options)}
 
 
 @dataclass(frozen=True)
@@ -220,6 +228,7 @@ class Info:
             "instruction_set": chosen,
             "why": why,
             "processor_has": instruction_sets(),
+            **machine(),
         }
 
 

@@ -64,10 +64,11 @@ def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedP
         spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=(0, seconds, 0, options.bands))
     spectrogram.set_ylabel("mel band")
     spectrogram.set_title(title)
-    for item in phones:
+    for place, item in enumerate(phones):
         colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
         labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
-        labels.text((item.start + item.end) / 2, 0.5, item.phone, ha="center", va="center", fontsize=9, color=colour)
+        height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
+        labels.text((item.start + item.end) / 2, height, item.phone, ha="center", va="center", fontsize=9, color=colour)
     labels.set_yticks([])
     labels.set_xlim(0, seconds)
     labels.set_xlabel("seconds")
