@@ -6,7 +6,7 @@ BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.map')
 
-.PHONY: setup demo test lint types cpp-tests benchmark real-speech clean
+.PHONY: setup demo test lint types cpp-tests arm-tests benchmark real-speech clean
 
 setup: .venv/ready
 
@@ -32,7 +32,7 @@ demo: setup
 	@ls -l demo/*.pte
 	@echo "The picture is demo/phones.png; curves and confusions are in demo/run."
 
-test: setup lint types cpp-tests
+test: setup lint types cpp-tests arm-tests
 	$(BIN)/pytest
 
 lint: setup
@@ -49,6 +49,9 @@ cpp-tests: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/cpp -B build/cpp -G Ninja
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --output-on-failure
+
+arm-tests: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/cpp/aarch64.sh build/cpp-aarch64
 
 benchmark: setup
 	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json

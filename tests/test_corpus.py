@@ -1,5 +1,6 @@
 """Reading and preparing corpora: each fault is counted and named, the rest goes on."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import soundfile
 
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
+from tetraphone.train.features import FeatureOptions, log_mel
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.prepare import prepare_jsonl
 
@@ -62,7 +64,19 @@ def test_arpabet_has_39_distinct_phones() -> None:
         ('{"id": "u1", ', "line 2"),
         ("[1, 2]", "line 2"),
         (line(1, alignment=[["AH", 0.1]]), "line 2"),
+        (line(1, phones=["AH", 7]), "line 2: phones is not a list of strings"),
+        (line(1, duration="1.0"), "line 2: duration is '1.0', which is not a number"),
+        (line(1, duration=float("inf")), "u1: a duration of inf"),
+        (line(1, duration=10**400), "line 2: int too large"),
+        (line(1, speaker=None), "line 2: speaker is None, which is not a string"),
+        (line(1, id=7), "line 2: id is 7, which is not a string"),
+        (line(1, audio=["1.wav"]), "line 2: audio is ['1.wav'], which is not a string"),
+        (line(1, audio="."), "u1: there is no recording"),
+        (line(1, audio="x" * 5000), "File name too long"),
+        (line(1, id="\ud800"), "surrogates not allowed"),
+        ("[" * 100_000, "line 2: maximum recursion depth"),
     ],
+    ids=lambda value: str(value)[:40],
 )
 def test_a_fault_is_named_and_the_rest_goes_on(manifest: Path, fault: Any, named: str) -> None:
     write(manifest, [line(0), fault, line(2)])
@@ -70,6 +84,14 @@ def test_a_fault_is_named_and_the_rest_goes_on(manifest: Path, fault: Any, named
     assert [utterance.id for utterance in corpus.utterances] == ["u0", "u2"]
     assert len(corpus.problems) == 1
     assert named in corpus.problems[0]
+
+
+def test_bytes_that_are_no_text_are_named_and_a_byte_order_mark_is_not(manifest: Path) -> None:
+    manifest.write_bytes(b"\xef\xbb\xbf" + json.dumps(line(0)).encode() + b'\n{"id": "\xff"}\n')
+    corpus = read_corpus(str(manifest), "train")
+    assert [utterance.id for utterance in corpus.utterances] == ["u0"]
+    assert len(corpus.problems) == 1
+    assert "train.jsonl, line 2: 'utf-8' codec can't decode" in corpus.problems[0]
 
 
 @pytest.mark.parametrize("spec", ["absent.jsonl", "absent", "absent:train"])
@@ -140,12 +162,94 @@ def test_a_used_destination_is_refused_and_kept(manifest: Path, tmp_path: Path) 
     assert {path: path.read_bytes() for path in (tmp_path / "prepared").iterdir()} == before
 
 
+def test_preparing_again_gives_the_same_bytes(manifest: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        prepare_jsonl(manifest, tmp_path / name)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_recordings_that_decode_in_part_or_not_at_all_are_named(manifest: Path, tmp_path: Path) -> None:
+    folder = manifest.parent
+    soundfile.write(folder / "cut.flac", np.random.default_rng(0).normal(0, 0.1, 48000), 16000)
+    (folder / "cut.flac").write_bytes((folder / "cut.flac").read_bytes()[:40_000])
+    (folder / "bare.raw").write_bytes(b"0" * 32_000)
+    (folder / "empty.wav").write_bytes(b"")
+    write(manifest, [line(0), *(line(n, audio=a) for n, a in enumerate(("cut.flac", "bare.raw", "empty.wav"), 1))])
+    summary = prepare_jsonl(manifest, tmp_path / "prepared")
+    assert summary["parts"]["train"]["utterances"] == 1
+    assert [problem.split(":")[0] for problem in summary["problems"]] == ["u1", "u2", "u3"]
+    for problem, name in zip(summary["problems"], ("cut.flac", "bare.raw", "empty.wav"), strict=True):
+        assert name in problem
+
+
+@pytest.mark.parametrize("rate", [8000, 16000, 44100, 48000])
+@pytest.mark.parametrize("milliseconds", [24, 25, 35, 54.9, 55, 85, 1005])
+def test_an_utterance_is_long_enough_where_training_finds_it_so(
+    manifest: Path, tmp_path: Path, rate: int, milliseconds: float
+) -> None:
+    samples = np.zeros(round(rate * milliseconds / 1000), np.float32)
+    soundfile.write(manifest.parent / "1.wav", samples, rate)
+    options = FeatureOptions(sample_rate=rate)
+    available = options.network_frames(len(log_mel(samples, options)))
+    fits = ["AH", "T"] * available
+    write(manifest, [line(0), line(1, phones=fits[:available]), line(2, audio="1.wav", phones=fits[: available + 1])])
+    summary = prepare_jsonl(manifest, tmp_path / "prepared")
+    assert [problem.split(":")[0] for problem in summary["problems"]] == (["u2"] if available else ["u1", "u2"])
+
+
+def test_a_part_whose_recordings_are_all_damaged_is_empty(manifest: Path, tmp_path: Path) -> None:
+    (manifest.parent / "0.wav").write_bytes(b"not a recording")
+    write(manifest, [line(0)])
+    assert prepare_jsonl(manifest, tmp_path / "prepared")["parts"]["train"]["utterances"] == 0
+    with pytest.raises(InputError, match="no usable utterance; it is empty"):
+        read_corpus(str(tmp_path / "prepared"), "train")
+
+
 @pytest.mark.parametrize("kind", ["recordings", "supervisions"])
 def test_a_damaged_prepared_corpus_is_named(manifest: Path, tmp_path: Path, kind: str) -> None:
     prepare_jsonl(manifest, tmp_path / "prepared")
     path = tmp_path / "prepared" / f"my-corpus_{kind}_train.jsonl.gz"
-    path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(InputError, match="prepare it again"):
+    whole = path.read_bytes()
+    for left in (whole[:40], b"not gzip", None):
+        path.unlink()
+        if left is not None:
+            path.write_bytes(left)
+        # Without its supervisions' manifest, the folder has no such part.
+        with pytest.raises(InputError, match=r"prepare it again|holds no prepared corpus"):
+            read_corpus(str(tmp_path / "prepared"), "train")
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("kind", ["recordings", "supervisions"])
+@pytest.mark.parametrize("fault", ["{", "[]", "{}", '{"id": 5}', '{"id": "u1", "sources": [], "duration": 1}'])
+def test_a_damaged_line_of_a_prepared_corpus_is_named_and_the_rest_goes_on(
+    manifest: Path, tmp_path: Path, kind: str, fault: str
+) -> None:
+    prepare_jsonl(manifest, tmp_path / "prepared")
+    path = tmp_path / "prepared" / f"my-corpus_{kind}_train.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    lines[1] = fault
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    corpus = read_corpus(str(tmp_path / "prepared"), "train")
+    assert [utterance.id for utterance in corpus.utterances] == [f"u{number}" for number in range(9) if number != 1]
+    assert f"{path.name}, line 2" in corpus.problems[0]
+
+
+def test_what_a_cut_manifest_still_holds_is_kept(manifest: Path, tmp_path: Path) -> None:
+    prepare_jsonl(manifest, tmp_path / "prepared")
+    path = tmp_path / "prepared" / "my-corpus_supervisions_train.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), 0)[:-100])
+    corpus = read_corpus(str(tmp_path / "prepared"), "train")
+    assert 0 < len(corpus.utterances) < 9
+    assert "cannot be read behind line" in corpus.problems[-1]
+
+
+def test_two_corpora_in_one_folder_are_refused(manifest: Path, tmp_path: Path) -> None:
+    prepare_jsonl(manifest, tmp_path / "prepared")
+    for path in list((tmp_path / "prepared").iterdir()):
+        path.with_name(path.name.replace("my-corpus", "other")).write_bytes(path.read_bytes())
+    with pytest.raises(InputError, match="a part train of my-corpus and of other"):
         read_corpus(str(tmp_path / "prepared"), "train")
 
 

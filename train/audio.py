@@ -26,7 +26,7 @@ def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | 
             file.seek(min(round(start * file.samplerate), file.frames))
             frames = -1 if duration is None else round(duration * file.samplerate)
             samples, native = file.read(frames, dtype="float32", always_2d=True), file.samplerate
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, TypeError) as error:
         what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
         raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
     mono = samples.mean(axis=1)

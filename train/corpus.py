@@ -1,16 +1,22 @@
 """Corpora: prepared ones (lhotse manifests) and JSON-lines manifests as they stand."""
 
+import gzip
 import json
-from collections.abc import Callable, Iterator
+import math
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import lhotse
+from lhotse import Recording, SupervisionSegment
 
 from .errors import InputError
+from .files import write_atomically
 from .phones import unknown_phones
+
+Made = TypeVar("Made")
 
 EXTRA = ("labels", "age", "gender")
 PhoneTimes = tuple[tuple[str, float, float], ...]
@@ -43,7 +49,7 @@ class Corpus:
     part: str
     utterances: tuple[Utterance, ...]
     problems: tuple[str, ...]
-    """One line for each utterance that was left out: its name and its fault."""
+    """One line for each utterance or line that was left out: its name and its fault."""
 
 
 def read_corpus(spec: str, part: str) -> Corpus:
@@ -61,7 +67,7 @@ def read_corpus(spec: str, part: str) -> Corpus:
     if spec.endswith(".jsonl"):
         if not path.is_file():
             raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
-        return _usable(spec, path.stem, _jsonl_utterances(path))
+        return _usable(spec, path.stem, _read_lines(path, partial(_jsonl_utterance, path.parent)))
     chosen = ""
     if not path.is_dir() and ":" in spec:
         folder, chosen = spec.rsplit(":", 1)
@@ -78,15 +84,45 @@ def read_corpus(spec: str, part: str) -> Corpus:
 
 
 def corpus_parts(folder: Path) -> dict[str, str]:
-    """Parts of a prepared corpus, each with the prefix of its manifests."""
-    found = {}
+    """Parts of a prepared corpus, each with the prefix of its manifests.
+
+    Raises:
+        InputError: two corpora in the folder have a part of the same name.
+    """
+    found: dict[str, str] = {}
     for path in sorted(folder.glob("*_supervisions_*.jsonl.gz")):
-        prefix, part = path.name.removesuffix(".jsonl.gz").split("_supervisions_")
+        prefix, _, part = path.name.removesuffix(".jsonl.gz").partition("_supervisions_")
+        if part in found:
+            raise InputError(f"{folder} holds a part {part} of {found[part]} and of {prefix}; give each its own folder")
         found[part] = prefix
     return found
 
 
-def _usable(spec: str, part: str, read: Iterator[Utterance | str]) -> Corpus:
+def write_part(
+    folder: Path, prefix: str, part: str, items: Sequence[tuple[Recording, SupervisionSegment]]
+) -> dict[str, Any]:
+    """Writes the two manifests of a part, the same bytes for the same items.
+
+    Returns:
+        {"utterances", "speakers", "hours"}.
+    """
+    recordings, supervisions = [recording for recording, _ in items], [supervision for _, supervision in items]
+    # Supervisions last: a part that has them is whole.
+    for name, manifest in (("recordings", recordings), ("supervisions", supervisions)):
+        with (
+            write_atomically(folder / f"{prefix}_{name}_{part}.jsonl.gz") as temporary,
+            temporary.open("wb") as raw,
+            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
+        ):
+            file.writelines(json.dumps(item.to_dict(), ensure_ascii=False).encode() + b"\n" for item in manifest)
+    return {
+        "utterances": len(items),
+        "speakers": len({supervision.speaker for supervision in supervisions}),
+        "hours": round(sum(supervision.duration for supervision in supervisions) / 3600, 4),
+    }
+
+
+def _usable(spec: str, part: str, read: Iterable[Utterance | str]) -> Corpus:
     utterances, problems, seen = [], [], set()
     for item in read:
         if isinstance(item, str):
@@ -101,79 +137,96 @@ def _usable(spec: str, part: str, read: Iterator[Utterance | str]) -> Corpus:
     return Corpus(spec, part, tuple(utterances), tuple(problems))
 
 
-def checked(utterance: Utterance) -> Utterance | str:
+def _read_lines(path: Path, make: Callable[[dict[str, Any]], Made | str]) -> Iterator[Made | str]:
+    """What `make` makes of the object in each line, or the line's fault."""
+    number = 0
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _guarded(f"{path.name}, line {number}", line, make)
+    except (OSError, EOFError, zlib.error) as error:
+        yield f"{path.name}: cannot be read behind line {number} ({error}); prepare it again"
+
+
+def _guarded(where: str, line: bytes, make: Callable[[dict[str, Any]], Made | str]) -> Made | str:
+    try:
+        item = json.loads(line)
+        if b"\\u" in line:
+            json.dumps(item, ensure_ascii=False).encode()  # Half a surrogate pair is no text.
+        return make(item)
+    except Exception as error:  # Whatever a line makes json or lhotse raise is the line's fault.
+        fault = f"no key {error}" if isinstance(error, KeyError) else str(error)
+        return f"{where}: {fault}"
+
+
+def _checked(utterance: Utterance) -> Utterance | str:
     """The utterance, or its fault."""
     unknown = unknown_phones(list(utterance.phones))
     if unknown:
         return f"{utterance.id}: unknown phones {' '.join(unknown)}; the 39 ARPABET phones without stress are known"
     if not utterance.phones:
         return f"{utterance.id}: no phones"
-    if not utterance.duration > 0:
+    if not 0 < utterance.duration < math.inf:
         return f"{utterance.id}: a duration of {utterance.duration} seconds"
     if not utterance.audio.is_file():
         return f"{utterance.id}: there is no recording {utterance.audio}"
     return utterance
 
 
-def _jsonl_utterances(path: Path) -> Iterator[Utterance | str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield _guarded(f"{path.name}, line {number}", partial(_jsonl_utterance, line, path.parent))
+def _phones(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(phone, str) for phone in value):
+        raise TypeError("phones is not a list of strings")
+    return tuple(value)
 
 
-def _guarded(where: str, make: Callable[[], Utterance]) -> Utterance | str:
-    try:
-        return checked(make())
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        fault = f"no key {error}" if isinstance(error, KeyError) else str(error)
-        return f"{where}: {fault}"
-
-
-def _jsonl_utterance(line: str, folder: Path) -> Utterance:
-    item: dict[str, Any] = json.loads(line)
-    phones = item["phones"]
-    if not isinstance(phones, list) or not all(isinstance(phone, str) for phone in phones):
-        raise ValueError("phones is not a list of strings")
+def _jsonl_utterance(folder: Path, item: dict[str, Any]) -> Utterance | str:
+    for key, kind in (("id", str), ("speaker", str), ("audio", str), ("duration", int | float)):
+        if not isinstance(item[key], kind):
+            raise TypeError(f"{key} is {item[key]!r}, which is not a {'string' if kind is str else 'number'}")
     times = item.get("alignment")
-    return Utterance(
-        str(item["id"]),
-        str(item["speaker"]),
-        folder / item["audio"],
-        0.0,
-        float(item["duration"]),
-        tuple(phones),
-        str(item.get("text", "")),
-        None if times is None else tuple((str(phone), float(start), float(end)) for phone, start, end in times),
-        {key: item[key] for key in EXTRA if key in item},
+    return _checked(
+        Utterance(
+            item["id"],
+            item["speaker"],
+            folder / item["audio"],
+            0.0,
+            float(item["duration"]),
+            _phones(item["phones"]),
+            str(item.get("text") or ""),
+            None if times is None else tuple((str(phone), float(start), float(end)) for phone, start, end in times),
+            {key: item[key] for key in EXTRA if key in item},
+        )
     )
 
 
 def _lhotse_utterances(folder: Path, prefix: str, part: str) -> Iterator[Utterance | str]:
-    try:
-        recordings = {
-            recording.id: recording
-            for recording in lhotse.RecordingSet.from_jsonl_lazy(folder / f"{prefix}_recordings_{part}.jsonl.gz")
-        }
-        supervisions = list(lhotse.SupervisionSet.from_jsonl_lazy(folder / f"{prefix}_supervisions_{part}.jsonl.gz"))
-    except Exception as error:
-        raise InputError(f"cannot read the manifests of {part} in {folder}: {error}; prepare it again") from error
-    for supervision in supervisions:
-        yield _guarded(supervision.id, partial(_lhotse_utterance, supervision, recordings, folder))
+    recordings: dict[str, Recording] = {}
+    for item in _read_lines(folder / f"{prefix}_recordings_{part}.jsonl.gz", Recording.from_dict):
+        if isinstance(item, str):
+            yield item
+        else:
+            recordings[item.id] = item
+    make = partial(_lhotse_utterance, folder, recordings)
+    yield from _read_lines(folder / f"{prefix}_supervisions_{part}.jsonl.gz", make)
 
 
-def _lhotse_utterance(supervision: Any, recordings: dict[str, Any], folder: Path) -> Utterance:
-    recording = recordings[supervision.recording_id]
+def _lhotse_utterance(folder: Path, recordings: dict[str, Recording], item: dict[str, Any]) -> Utterance | str:
+    supervision = SupervisionSegment.from_dict(item)
+    if supervision.recording_id not in recordings:
+        return f"{supervision.id}: its recording {supervision.recording_id} is not in the manifest of recordings"
     times = (supervision.alignment or {}).get("phone")
     custom = supervision.custom or {}
-    return Utterance(
-        supervision.id,
-        supervision.speaker or supervision.id,
-        folder / recording.sources[0].source,
-        supervision.start,
-        supervision.duration,
-        tuple(custom["phones"]),
-        supervision.text or "",
-        None if times is None else tuple((item.symbol, item.start, item.end) for item in times),
-        {key: custom[key] for key in EXTRA if key in custom},
+    return _checked(
+        Utterance(
+            supervision.id,
+            supervision.speaker or supervision.id,
+            folder / recordings[supervision.recording_id].sources[0].source,
+            supervision.start,
+            supervision.duration,
+            _phones(custom["phones"]),
+            supervision.text or "",
+            None if times is None else tuple((item.symbol, item.start, item.end) for item in times),
+            {key: custom[key] for key in EXTRA if key in custom},
+        )
     )

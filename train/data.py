@@ -1,10 +1,13 @@
 """Features of whole corpora in one memory-mapped file, and the batches drawn from it."""
 
+import json
 import multiprocessing
+import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -42,6 +45,18 @@ def _energies(utterance: Utterance, options: FeatureOptions, speeds: Sequence[fl
     if available < needed:
         return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
     return energies
+
+
+def _end_with_parent() -> None:
+    """In a worker: ends it when the process that started it is killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -85,7 +100,7 @@ class FeatureStore:
 def extract(
     utterances: Sequence[Utterance], options: FeatureOptions, path: Path, speeds: Sequence[float], workers: int
 ) -> FeatureStore:
-    """Computes the features of all utterances into `path` (.f32) and its index beside it, or opens what is there.
+    """Computes the features of all utterances into `path` (.f32), its index beside it, or opens what is there.
 
     Args:
         speeds: factors of speed perturbation (Ko et al., 2015); the first is the one without.
@@ -95,8 +110,9 @@ def extract(
         InputError: no utterance is usable, or a worker died.
     """
     index_path = path.with_suffix(".npz")
-    if not index_path.exists():
-        _compute(utterances, options, path, index_path, speeds, workers)
+    source = json.dumps([asdict(options), list(speeds), [utterance.id for utterance in utterances]])
+    if not index_path.exists() or np.load(index_path)["source"] != source:
+        _compute(utterances, options, path, index_path, speeds, workers, source)
     index = np.load(index_path)
     if not len(index["kept"]):
         raise InputError(
@@ -114,6 +130,7 @@ def _compute(
     index_path: Path,
     speeds: Sequence[float],
     workers: int,
+    source: str,
 ) -> None:
     kept, ends, problems, row = [], [], [], 0
     job = partial(_energies, options=options, speeds=speeds)
@@ -121,7 +138,7 @@ def _compute(
     with (
         write_atomically(path) as temporary,
         temporary.open("wb") as file,
-        ProcessPoolExecutor(workers, mp_context=context) as pool,
+        ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool,
     ):
         try:
             results = pool.map(job, utterances, chunksize=8)
@@ -138,7 +155,9 @@ def _compute(
             raise InputError("a process that computes features died; is there memory left?") from error
     with write_atomically(index_path) as temporary:
         columns = np.array(ends, np.int64).reshape(-1, len(speeds))
-        np.savez(temporary, kept=np.array(kept, np.int64), ends=columns, problems=np.array(problems, np.str_))
+        np.savez(
+            temporary, kept=np.array(kept, np.int64), ends=columns, problems=np.array(problems, np.str_), source=source
+        )
 
 
 @dataclass(frozen=True)
@@ -147,7 +166,7 @@ class SpecAugment:
 
     band_masks: int = 2
     band_width: int = 8
-    """Greatest width of a mask, in mel bands."""
+    """Greatest width of a mask, in mel bands; never more than a quarter of them."""
     time_masks: int = 2
     time_width: int = 25
     """Greatest width of a mask, in feature frames; never more than a tenth of the utterance."""
@@ -156,7 +175,7 @@ class SpecAugment:
         """Overwrites masked parts of [frames, 4 · bands] by 0, the mean."""
         planar = frames.reshape(len(frames), 4, -1)
         for _ in range(self.band_masks):
-            width = int(random.integers(0, min(self.band_width, planar.shape[2]) + 1))
+            width = int(random.integers(0, min(self.band_width, planar.shape[2] // 4) + 1))
             first = int(random.integers(0, planar.shape[2] - width + 1))
             planar[:, :, first : first + width] = 0
         for _ in range(self.time_masks):

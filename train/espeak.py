@@ -7,6 +7,7 @@ Run as `python -m tetraphone.train.espeak`.
 
 import ctypes
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,9 @@ class Speaker:
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL(espeakng_loader.get_library_path())
+        os.chdir(espeakng_loader.get_data_path())  # espeak-ng cuts the path of its data after 160 bytes.
         self.rate = self.library.espeak_Initialize(
-            AUDIO_OUTPUT_SYNCHRONOUS,
-            0,
-            espeakng_loader.get_data_path().encode(),
-            INITIALIZE_PHONEME_EVENTS | INITIALIZE_DONT_EXIT,
+            AUDIO_OUTPUT_SYNCHRONOUS, 0, b".", INITIALIZE_PHONEME_EVENTS | INITIALIZE_DONT_EXIT
         )
         if self.rate <= 0:
             raise RuntimeError(f"espeak-ng did not start (error {self.rate})")
@@ -68,7 +67,11 @@ class Speaker:
         return 0
 
     def speak(self, voice: str, pitch: int, rate: int, text: str) -> None:
-        """Leaves the samples and phonemes of one text in the fields of these names: the same ones at every call."""
+        """Leaves the samples and phonemes of one text in the fields of these names.
+
+        The same series of calls gives the same samples; another series shifts the phase of the voice and some times by
+        a fraction of a period.
+        """
         self.samples, self.phonemes = bytearray(), []
         self.library.espeak_ng_SetRandSeed(ctypes.c_long(1))
         if self.library.espeak_SetVoiceByName(voice.encode()) != 0:

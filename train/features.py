@@ -1,5 +1,6 @@
 """Log-mel filter banks and their derivatives, one quaternion for each band and frame."""
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,7 +38,7 @@ class FeatureOptions:
 
     def __post_init__(self) -> None:
         for name in ("sample_rate", "bands", "window_ms", "hop_ms", "stack", "stride"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
         if self.stride > self.stack:
             raise InputError(f"stride is {self.stride}, stack {self.stack}: frames between inputs would be lost")
@@ -63,14 +64,21 @@ class FeatureOptions:
 
 
 def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
-    """Log-mel energies [frames, bands] of mono samples at the options' rate; no frame for less than a window."""
+    """Log-mel energies [frames, bands] of mono samples at the options' rate; no frame for less than a window.
+
+    Raises:
+        InputError: Kaldi has no filter bank of these options, such as more bands than the window resolves.
+    """
     kaldi = kaldi_native_fbank.FbankOptions()
     kaldi.frame_opts.samp_freq = options.sample_rate
     kaldi.frame_opts.frame_length_ms = options.window_ms
     kaldi.frame_opts.frame_shift_ms = options.hop_ms
     kaldi.frame_opts.dither = 0.0
     kaldi.mel_opts.num_bins = options.bands
-    bank = kaldi_native_fbank.OnlineFbank(kaldi)
+    try:
+        bank = kaldi_native_fbank.OnlineFbank(kaldi)
+    except ValueError as error:
+        raise InputError(f"Kaldi has no filter bank for {options}: {error} Change bands or window_ms") from error
     bank.accept_waveform(options.sample_rate, samples.tolist())
     bank.input_finished()
     frames = [bank.get_frame(index) for index in range(bank.num_frames_ready)]

@@ -1,34 +1,29 @@
 """Turns corpora into lhotse manifests."""
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import soundfile
-from lhotse import RecordingSet, SupervisionSet
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 from tqdm import tqdm
 
-from .corpus import Utterance, read_corpus
+from .corpus import Utterance, read_corpus, write_part
 from .data import frames_needed
 from .errors import InputError
 from .features import FeatureOptions
-from .files import new_folder, write_atomically
+from .files import new_folder
 
-
-@dataclass(frozen=True)
-class Prepared:
-    """One recording and what is said in it."""
-
-    recording: Recording
-    supervision: SupervisionSegment
+BLOCK = 65536
+"""Samples decoded at a time."""
 
 
 def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
     """Writes PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_PART.jsonl.gz; PREFIX is the name of SRC's folder.
 
-    Recordings stay where they are; the manifests hold their absolute paths. Every recording is opened.
+    Recordings stay where they are; the manifests hold their absolute paths. Every recording is decoded once; damaged
+    ones, and those with fewer frames (at the default stride) than CTC needs for the phones, are left out.
 
     Args:
         source: one manifest of JSON lines, or a folder of *.jsonl; a part of the corpus each, called as the file.
@@ -45,54 +40,47 @@ def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
     prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
     read = {manifest.stem: read_corpus(str(manifest), manifest.stem) for manifest in manifests}
     new_folder(destination)
-    parts: dict[str, Any] = {}
-    problems: list[str] = []
-    for part, corpus in read.items():
-        problems += corpus.problems
-        prepared = []
-        for utterance in tqdm(corpus.utterances, f"preparing {part}", unit="utt", leave=False, dynamic_ncols=True):
-            made = _prepare(utterance)
-            if isinstance(made, str):
-                problems.append(made)
-            else:
-                prepared.append(made)
-        recordings = RecordingSet.from_recordings(item.recording for item in prepared)
-        supervisions = SupervisionSet.from_segments(item.supervision for item in prepared)
-        for name, manifest_set in (("recordings", recordings), ("supervisions", supervisions)):
-            with write_atomically(destination / f"{prefix}_{name}_{part}.jsonl.gz") as temporary:
-                manifest_set.to_file(temporary)
-        parts[part] = {
-            "utterances": len(prepared),
-            "speakers": len({item.supervision.speaker for item in prepared}),
-            "hours": round(sum(item.supervision.duration for item in prepared) / 3600, 4),
-        }
+    problems = [problem for corpus in read.values() for problem in corpus.problems]
+    prepared: dict[str, list[tuple[Recording, SupervisionSegment]]] = {part: [] for part in read}
+    with ThreadPoolExecutor(2) as pool:
+        for part, corpus in read.items():
+            made = pool.map(_prepare, corpus.utterances)
+            bar = tqdm(made, f"preparing {part}", len(corpus.utterances), unit="utt", leave=False, dynamic_ncols=True)
+            for item in bar:
+                if isinstance(item, str):
+                    problems.append(item)
+                else:
+                    prepared[part].append(item)
+    parts = {part: write_part(destination, prefix, part, items) for part, items in prepared.items()}
     return {"corpus": str(destination), "parts": parts, "problems": problems}
 
 
-def _prepare(utterance: Utterance) -> Prepared | str:
+def _prepare(utterance: Utterance) -> tuple[Recording, SupervisionSegment] | str:
     """The utterance for lhotse, or what is wrong with it."""
     try:
-        info = soundfile.info(utterance.audio)
-    except (OSError, RuntimeError) as error:
+        with soundfile.SoundFile(utterance.audio) as file:
+            samples, rate, channels = file.frames, file.samplerate, list(range(file.channels))
+            decoded = sum(len(block) for block in file.blocks(BLOCK))
+    except (OSError, RuntimeError, TypeError) as error:
         return f"{utterance.id}: cannot read {utterance.audio}: {str(error).strip()}"
-    duration = info.frames / info.samplerate
+    if decoded != samples:
+        return f"{utterance.id}: {utterance.audio} is damaged: {decoded} of its {samples} samples can be decoded"
     features = FeatureOptions()
-    frames = max(0, 1 + int((1000 * duration - features.window_ms) // features.hop_ms))
-    available, needed = features.network_frames(frames), frames_needed(utterance.phones)
+    window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))
+    available, needed = features.network_frames(max(0, 1 + (samples - window) // hop)), frames_needed(utterance.phones)
     if available < needed:
         return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
-    path = str(utterance.audio.resolve())
-    source = AudioSource("file", list(range(info.channels)), path)
     times = utterance.times
     items = None if times is None else [AlignmentItem(phone, start, end - start) for phone, start, end in times]
-    return Prepared(
-        Recording(utterance.id, [source], info.samplerate, info.frames, duration),
+    source = AudioSource("file", channels, str(utterance.audio.resolve()))
+    return (
+        Recording(utterance.id, [source], rate, samples, samples / rate),
         SupervisionSegment(
             id=utterance.id,
             recording_id=utterance.id,
             start=0.0,
-            duration=duration,
-            channel=list(range(info.channels)) if info.channels > 1 else 0,
+            duration=samples / rate,
+            channel=channels if len(channels) > 1 else 0,
             text=utterance.text,
             speaker=utterance.speaker,
             alignment=None if items is None else {"phone": items},

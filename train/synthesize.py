@@ -10,20 +10,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import soundfile
 import soxr
-from lhotse import RecordingSet, SupervisionSet
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 from tqdm import tqdm
 
-from .corpus import PhoneTimes
+from .corpus import PhoneTimes, write_part
 from .errors import InputError
-from .files import new_folder, write_atomically
+from .files import new_folder
 
 PREFIX = "synthetic"
 STRESS = "',%="
@@ -44,10 +44,10 @@ class SynthesisOptions:
     """How much to synthesise, and at which speeds and pitches."""
 
     train: int = 1000
-    """Utterances of the training part (2.5 seconds each, about)."""
-    dev: int = 60
+    """Utterances of the training part (2.3 seconds each, about)."""
+    dev: int = 90
     """Utterances of the development part."""
-    test: int = 80
+    test: int = 100
     """Utterances of the test part."""
     speakers: int = 64
     """Training speakers: a voice, a variant, a pitch and a rate each; the other parts have an eighth of that, or 4."""
@@ -123,7 +123,10 @@ def plan(options: SynthesisOptions) -> dict[str, list[Speech]]:
 
 
 def phone_times(phonemes: list[tuple[str, int]], samples: int, rate: int, where: str) -> PhoneTimes:
-    """ARPABET phones with start and end in seconds; two phones of one symbol share its time in halves.
+    """ARPABET phones with start and end in seconds.
+
+    Two phones of one symbol share its time in halves, and so do a vowel and the l without samples of its own that
+    espeak-ng blends into it. An R that runs into another ("near" + "r" in "nearest") is one R.
 
     Raises:
         InputError: a symbol is not in the table.
@@ -133,12 +136,21 @@ def phone_times(phonemes: list[tuple[str, int]], samples: int, rate: int, where:
     if unknown:
         raise InputError(f"{where}: espeak-ng's phoneme {unknown[0]!r} is not in espeak_phones.tsv; add it there")
     starts = [start / rate for _, start in phonemes] + [samples / rate]
-    timed = []
-    for (symbol, _), start, end in zip(phonemes, starts, starts[1:], strict=False):
+    spans: list[tuple[tuple[str, ...], float, float]] = []
+    for (symbol, _), (start, end) in zip(phonemes, pairwise(starts), strict=True):
         phones = table[symbol.strip(STRESS)]
+        if spans and start == end:
+            spans[-1] = (spans[-1][0] + phones, *spans[-1][1:])
+        else:
+            spans.append((phones, start, end))
+    timed: list[tuple[str, float, float]] = []
+    for phones, start, end in spans:
+        step = (end - start) / max(1, len(phones))
         for place, phone in enumerate(phones):
-            step = (end - start) / len(phones)
-            timed.append((phone, round(start + place * step, 6), round(start + (place + 1) * step, 6)))
+            first, last = round(start + place * step, 6), round(start + (place + 1) * step, 6)
+            if timed and (timed[-1][0], phone, timed[-1][2]) == ("R", "R", first):
+                first = timed.pop()[1]
+            timed.append((phone, first, last))
     return tuple(timed)
 
 
@@ -147,7 +159,8 @@ def _speak(jobs: list[Speech], folder: Path, options: SynthesisOptions) -> Itera
     command = [sys.executable, "-m", f"{__package__}.espeak"]
     with (
         tempfile.TemporaryDirectory() as scratch,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child,
+        # Without buffers: closing the pipe to a dead child would flush them, and fail.
+        subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child,
     ):
         assert child.stdin is not None
         assert child.stdout is not None
@@ -155,14 +168,15 @@ def _speak(jobs: list[Speech], folder: Path, options: SynthesisOptions) -> Itera
         for job in jobs:
             request = {"voice": job.voice, "pitch": job.pitch, "rate": job.rate, "text": job.text, "output": str(raw)}
             try:
-                child.stdin.write(json.dumps(request) + "\n")
-                child.stdin.flush()
+                child.stdin.write(json.dumps(request).encode() + b"\n")
                 answer = json.loads(child.stdout.readline())
             except (OSError, ValueError) as error:
                 raise InputError(f"espeak-ng ended at {job.id} ({job.voice}: {job.text})") from error
             samples = np.frombuffer(raw.read_bytes(), np.int16)
             path = folder / "audio" / f"{job.id}.flac"
-            spoken = soxr.resample(samples, answer["rate"], options.sample_rate, quality="HQ")
+            # As floats: soxr dithers integers, with a seed of its own.
+            floats = samples.astype(np.float32) / 32768
+            spoken = soxr.resample(floats, answer["rate"], options.sample_rate, quality="HQ")
             soundfile.write(path, spoken, options.sample_rate, subtype="PCM_16")
             duration = len(spoken) / options.sample_rate
             source = AudioSource("file", [0], f"audio/{path.name}")
@@ -213,15 +227,6 @@ def synthesize(destination: Path, options: SynthesisOptions) -> dict[str, Any]:
             with ThreadPoolExecutor(2) as pool:
                 spoken = [item for share in pool.map(speak, (jobs[::2], jobs[1::2])) for item in share]
             spoken.sort(key=lambda item: item[0].id)
-            recordings = RecordingSet.from_recordings(recording for _, recording, _ in spoken)
-            supervisions = SupervisionSet.from_segments(_supervision(*item) for item in spoken)
-            # Supervisions last: a part that has them is whole.
-            for name, manifest in (("recordings", recordings), ("supervisions", supervisions)):
-                with write_atomically(destination / f"{PREFIX}_{name}_{part}.jsonl.gz") as temporary:
-                    manifest.to_file(temporary)
-            summary[part] = {
-                "utterances": len(spoken),
-                "speakers": len({job.speaker for job in jobs}),
-                "hours": round(sum(recording.duration for _, recording, _ in spoken) / 3600, 4),
-            }
+            items = [(recording, _supervision(job, recording, times)) for job, recording, times in spoken]
+            summary[part] = write_part(destination, PREFIX, part, items)
     return {"corpus": str(destination), "parts": summary}

@@ -120,6 +120,14 @@ def read_training_sets(
     return train, held, [problem for corpus in read + dev for problem in corpus.problems]
 
 
+def leaves(options: dict[str, Any]) -> dict[str, Any]:
+    """Nested options under their own names, as the command line calls them."""
+    flat: dict[str, Any] = {}
+    for name, value in options.items():
+        flat |= leaves(value) if isinstance(value, dict) else {name: value}
+    return flat
+
+
 class Run:
     """One training run in a folder: what changes from step to step, and how it is kept."""
 
@@ -131,6 +139,27 @@ class Run:
         """Of the learning rate: what the halving schedule has left of it."""
         self.loss_sum, self.loss_batches = 0.0, 0
         self.infinite: list[str] = []
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All that decides the weights, for the checkpoint."""
+        return {**asdict(self.options), "corpora": list(self.corpora)}
+
+    def saved(self) -> dict[str, Any] | None:
+        """The content of the last checkpoint, None before the first.
+
+        Raises:
+            InputError: the file is damaged, or was made with other options.
+        """
+        path = self.folder / LAST
+        if not path.exists():
+            return None
+        content = read_content(path)
+        ours, theirs = (leaves(json.loads(json.dumps(options))) for options in (self.record, content["options"]))
+        different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
+        if different:
+            raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
+        return content
 
     def prepare(self, say: Callable[[str], None]) -> None:
         """Reads the corpora, computes features, builds the model."""
@@ -194,22 +223,13 @@ class Run:
             self.options.network,
             self.options.features,
             self.normalisation,
-            options={**asdict(self.options), "corpora": list(self.corpora)},
+            options=self.record,
             training={"optimizer": self.optimizer.state_dict(), **{name: getattr(self, name) for name in names}},
         )
 
-    def restore(self, path: Path) -> None:
-        """Continues from what `checkpoint` saved.
-
-        Raises:
-            InputError: the file is damaged, or was made with other options.
-        """
-        checkpoint = from_content(read_content(path), path)
-        ours = json.loads(json.dumps(self.checkpoint().options))
-        theirs = json.loads(json.dumps(checkpoint.options))
-        different = sorted(key for key in ours if ours[key] != theirs.get(key))
-        if different:
-            raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
+    def restore(self, content: dict[str, Any]) -> None:
+        """Continues from what `saved` gave."""
+        checkpoint = from_content(content, self.folder / LAST)
         self.model.load_state_dict(checkpoint.model.state_dict())
         training = dict(checkpoint.training)
         self.optimizer.load_state_dict(training.pop("optimizer"))
@@ -240,7 +260,8 @@ class Run:
                 self._end_epoch(writer)
         writer.close()
         if self.infinite:
-            say(f"{len(self.infinite)} times an utterance was too short for its phones at a higher speed and left out")
+            names = ", ".join(dict.fromkeys(self.infinite))
+            say(f"{len(self.infinite)} times an utterance was left out, too short for its phones: {names}")
         return self._finish(say)
 
     def _end_epoch(self, writer: SummaryWriter) -> None:
@@ -280,7 +301,7 @@ class Run:
         draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
         draw_confusions(errors.confusions, best.phones, self.folder / "confusions.png")
         for name in ("train", "dev"):
-            for suffix in (".f32", ".npz"):
+            for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
                 (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
         say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
         return errors
@@ -335,11 +356,12 @@ def train(
     torch.set_num_threads(options.threads)
     started = time.monotonic()
     run = Run(folder, options, corpora)
+    saved = run.saved()
     run.prepare(say)
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     say(f"{options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
-    if (folder / LAST).exists():
-        run.restore(folder / LAST)
+    if saved is not None:
+        run.restore(saved)
         say(f"continues after step {run.step}")
     try:
         errors = run.run(say)

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Builds the kernels' tests for aarch64 and runs them on emulated processors; says so where the tools are missing.
+# Usage: aarch64.sh BUILD_FOLDER
+set -euo pipefail
+for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+  if ! command -v "$tool" > /dev/null; then
+    echo "skipped: kernels on emulated ARM, since $tool is missing (Debian: g++-aarch64-linux-gnu, qemu-user)"
+    exit 0
+  fi
+done
+cmake -S "$(dirname "$0")" -B "$1" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_BUILD_TYPE=Release > /dev/null
+cmake --build "$1"
+for processor in cortex-a53 cortex-a72 cortex-a76 neoverse-n1 max; do
+  echo "== $processor"
+  qemu-aarch64 -cpu "$processor" "$1/kernels_test"
+done
