@@ -1,32 +1,32 @@
 """The training run: resumed after kills, refused, masked, scheduled; what it leaves out and what it writes."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib.image
 import numpy as np
 import pytest
-import soundfile
 import torch
 from interrupted import InProcess, run_with_kills, silent
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch import Tensor
 
 from tetraphone.export.cli import main
-from tetraphone.train import data
+from tetraphone.train import data, training
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore, SpecAugment
 from tetraphone.train.errors import InputError
-from tetraphone.train.features import FeatureOptions, Normalisation
+from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import AcousticModel, NetworkOptions, load_checkpoint
-from tetraphone.train.scoring import Errors
-from tetraphone.train.training import SPEEDS, Run, TrainOptions, ctc_loss, read_metrics, train
+from tetraphone.train.phones import ARPABET
+from tetraphone.train.training import SPEEDS, Run, TrainOptions, ctc_loss, read_metrics, read_training_sets, train
 
 OPTIONS = TrainOptions(
     network=NetworkOptions(hidden=16, layers=1, dropout=0.2),
@@ -68,7 +68,361 @@ def assert_same_run(folder: Path, other: Path) -> None:
 
 
 def test_a_run_killed_again_and_again_ends_with_the_same_bits(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
-    kills = run_with_kills(tiny_corpus, tmp_path / "run", OPTIONS, range(1, 60, 4))
-    print(kills)
-    assert len(kills) > 5
+    kills = run_with_kills(tiny_corpus, tmp_path / "run", OPTIONS, range(2, 80, 3))
+    assert {"before replace", "after replace", "after train_step", "after add_scalar", "after unlink"} <= set(kills)
     assert_same_run(tmp_path / "run", whole)
+
+
+def test_the_command_killed_in_its_features_leaves_no_process_and_resumes(
+    tiny_corpus: Path, tmp_path: Path, whole: Path
+) -> None:
+    arguments = f"train {tiny_corpus} --output {tmp_path / 'run'} --hidden 16 --layers 1 --dropout 0.2 --bands 12"
+    arguments += " --epochs 2 --batch-size 3 --warmup-steps 4 --threads 1 --checkpoint-steps 1"
+    arguments += " --spec-augment --speed-perturbation"
+    command = [sys.executable, "-m", "tetraphone.export.cli", *arguments.split()]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    workers = wait_for(lambda: [pid for pid in children(process.pid) if "spawn_main" in command_line(pid)])
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not any(map(command_line, workers)))
+    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+    assert_same_run(tmp_path / "run", whole)
+
+
+def children(pid: int) -> list[int]:
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in lists for child in path.read_text().split()]
+
+
+def command_line(pid: int) -> str:
+    """Empty for a process that has ended."""
+    path = Path(f"/proc/{pid}/cmdline")
+    return path.read_text() if path.exists() else ""
+
+
+def wait_for(condition: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + 120
+    while not (found := condition()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return found
+
+
+def test_a_finished_run_holds_what_it_says(whole: Path) -> None:
+    assert {path.name for path in whole.iterdir() if not path.name.startswith("events.")} == {
+        "model.pt",
+        "last.pt",
+        "metrics.jsonl",
+        "curves.png",
+        "confusions.png",
+    }
+    metrics = read_metrics(whole / "metrics.jsonl")
+    assert [(line["epoch"], line["step"]) for line in metrics] == [(1, 3), (2, 6)]
+    assert metrics[-1]["learning_rate"] < 1e-12
+    events = EventAccumulator(str(whole))
+    events.Reload()
+    for name in ("loss", "phone_error_rate", "learning_rate"):
+        points = events.Scalars(name)
+        assert [point.step for point in points] == [3, 6]
+        assert [point.value for point in points] == pytest.approx([line[name] for line in metrics])
+    for name in ("curves.png", "confusions.png"):
+        assert matplotlib.image.imread(whole / name).std() > 0
+    checkpoint = load_checkpoint(whole / "model.pt")
+    assert checkpoint.features == OPTIONS.features
+    assert checkpoint.network == OPTIONS.network
+
+
+def test_a_used_folder_is_refused(tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(["train", str(tiny_corpus), "--output", str(tmp_path)]) == 1
+    assert f"{tmp_path} holds files already" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_resuming_what_was_never_started_is_refused(tiny_corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no run .*absent"):
+        train((str(tiny_corpus),), tmp_path / "absent", OPTIONS, True, silent)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (replace(OPTIONS, seed=2, clip=1.0), "clip, seed"),
+        (replace(OPTIONS, network=replace(OPTIONS.network, hidden=32)), "hidden"),
+        (replace(OPTIONS, features=replace(OPTIONS.features, bands=13)), "bands"),
+        (replace(OPTIONS, dev=("other.jsonl",)), "dev"),
+    ],
+)
+def test_resuming_with_other_options_is_refused_by_name(
+    tiny_corpus: Path, whole: Path, options: TrainOptions, named: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.iterdir()}
+    with pytest.raises(InputError, match=rf"last.pt was made with other options \({named}\)"):
+        train((str(tiny_corpus),), whole, options, True, silent)
+    assert {path: path.stat().st_mtime_ns for path in whole.iterdir()} == before
+
+
+def test_resuming_on_another_corpus_is_refused(whole: Path) -> None:
+    with pytest.raises(InputError, match=r"\(corpora\)"):
+        train(("other.jsonl",), whole, OPTIONS, True, silent)
+
+
+def test_resuming_from_a_damaged_checkpoint_is_refused(tiny_corpus: Path, whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "last.pt").write_bytes((whole / "last.pt").read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"last\.pt"):
+        train((str(tiny_corpus),), tmp_path, OPTIONS, True, silent)
+
+
+# What is left out, and what cannot be trained on.
+
+
+def manifest(folder: Path, source: Path, **changes: dict[str, Any]) -> Path:
+    """The tiny corpus with some utterances changed; recordings stay where they are unless changed."""
+    lines = [json.loads(line) for line in source.read_text().splitlines()]
+    for line in lines:
+        line["audio"] = str(source.parent / line["audio"])
+        line.update(changes.get(line["id"], {}))
+    path = folder / "train.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    return path
+
+
+def test_faulty_utterances_are_named_and_the_rest_is_trained_on(tiny_corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "damaged.wav").write_bytes(b"RIFF....WAVE")
+    corpus = manifest(
+        tmp_path,
+        tiny_corpus,
+        u1={"audio": str(tmp_path / "damaged.wav")},
+        u2={"phones": ["AH"] * 100},
+        u3={"phones": ["QQ"]},
+        u4={"audio": "absent.wav"},
+    )
+    log: list[str] = []
+    result = train((str(corpus),), tmp_path / "run", replace(OPTIONS, epochs=1), False, log.append)
+    problems = (tmp_path / "run" / "problems.txt").read_text().splitlines()
+    assert sorted(problem[:3] for problem in problems) == ["u1:", "u2:", "u3:", "u4:"]
+    assert "damaged.wav" in next(problem for problem in problems if problem.startswith("u1"))
+    assert "100 phones need 199 network frames" in next(problem for problem in problems if problem.startswith("u2"))
+    assert any("left out 4 utterances" in line for line in log)
+    assert np.isfinite(result["phone_error_rate"])
+
+
+def test_recordings_that_are_all_damaged_are_an_error(tiny_corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "damaged.wav").write_bytes(b"RIFF....WAVE")
+    corpus = manifest(tmp_path, tiny_corpus, **{f"u{n}": {"audio": str(tmp_path / "damaged.wav")} for n in range(12)})
+    with pytest.raises(InputError, match=r"no utterance is usable.*damaged\.wav"):
+        train((str(corpus),), tmp_path / "run", OPTIONS, False, silent)
+
+
+def test_one_speaker_without_a_development_set_is_an_error(tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = manifest(tmp_path, tiny_corpus, **{f"u{number}": {"speaker": "s"} for number in range(12)})
+    with pytest.raises(InputError, match=r"one speaker only.*--dev"):
+        train((str(corpus),), tmp_path / "run", OPTIONS, False, silent)
+
+
+def test_held_out_speakers_are_not_trained_on(tiny_corpus: Path) -> None:
+    kept, held, _ = read_training_sets((str(tiny_corpus),), OPTIONS)
+    assert len(kept) == 8
+    assert len(held) == 4
+    assert not {utterance.speaker for utterance in kept} & {utterance.speaker for utterance in held}
+
+
+def test_a_development_set_is_used_as_it_is(tiny_corpus: Path) -> None:
+    kept, held, _ = read_training_sets((str(tiny_corpus),), replace(OPTIONS, dev=(str(tiny_corpus),)))
+    assert len(kept) == len(held) == 12
+
+
+def test_a_learning_rate_that_diverges_is_an_error(tiny_corpus: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, learning_rate=1e30, warmup_steps=0)
+    with pytest.raises(InputError, match="lower the learning rate"):
+        train((str(tiny_corpus),), tmp_path / "run", options, False, silent)
+
+
+@pytest.mark.parametrize("name", ["epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"])
+@pytest.mark.parametrize("value", [0, -1, float("nan")])
+def test_an_option_that_makes_no_sense_is_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=name):
+        TrainOptions(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_to_hold_out_lies_between_0_and_1(share: float) -> None:
+    with pytest.raises(InputError, match="hold_out"):
+        TrainOptions(hold_out=share)
+
+
+# The loss.
+
+
+def batch_of(lengths: list[int], targets: list[list[int]]) -> Batch:
+    width = max(map(len, targets))
+    return Batch(
+        torch.zeros(len(lengths), max(lengths), 4),
+        torch.tensor(lengths),
+        torch.tensor([target + [0] * (width - len(target)) for target in targets]),
+        torch.tensor([len(target) for target in targets]),
+        tuple(range(len(lengths))),
+    )
+
+
+def gradient(scores: Tensor, batch: Batch) -> tuple[float, Tensor, list[int]]:
+    scores = scores.clone().requires_grad_()
+    loss, left_out = ctc_loss(scores, batch)
+    loss.backward()
+    assert scores.grad is not None
+    return loss.item(), scores.grad, left_out
+
+
+def test_the_loss_is_that_of_the_utterances_alone() -> None:
+    """By hand: one frame, one phone: −log p; two frames: all paths that collapse to the phone."""
+    scores = torch.randn(2, 2, 3, generator=torch.Generator().manual_seed(0))
+    p = scores.softmax(-1)
+    loss, _, left_out = gradient(scores, batch_of([1, 2], [[2], [1]]))
+    alone = (
+        -torch.log(p[0, 0, 2]),
+        -torch.log(p[1, 0, 1] * p[1, 1, 1] + p[1, 0, 0] * p[1, 1, 1] + p[1, 0, 1] * p[1, 1, 0]),
+    )
+    assert loss == pytest.approx((sum(alone) / 2).item(), rel=1e-6)
+    assert left_out == []
+
+
+def test_frames_behind_an_utterance_change_nothing() -> None:
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randn(3, 9, 5, generator=generator)
+    batch = batch_of([9, 6, 4], [[1, 2, 3], [4, 4], [1]])
+    loss, gradients, _ = gradient(scores, batch)
+    changed = scores.clone()
+    changed[1, 6:] = 1e3 * torch.randn(3, 5, generator=generator)
+    changed[2, 4:] = -50.0
+    other_loss, other_gradients, _ = gradient(changed, batch)
+    assert loss == other_loss
+    assert torch.equal(gradients, other_gradients)
+    assert not gradients[1, 6:].any()
+    assert not gradients[2, 4:].any()
+
+
+@pytest.mark.parametrize("target", [[1, 2, 3, 4], [2, 2, 1]], ids=["more phones than frames", "no frame for a blank"])
+def test_an_impossible_utterance_is_named_and_the_others_gradients_stay(target: list[int]) -> None:
+    scores = torch.randn(3, 8, 5, generator=torch.Generator().manual_seed(2))
+    loss, gradients, left_out = gradient(scores, batch_of([8, 3, 6], [[1, 2], target, [3, 3]]))
+    assert left_out == [1]
+    keep = [0, 2]
+    other_loss, other_gradients, none = gradient(scores[keep], batch_of([8, 6], [[1, 2], [3, 3]]))
+    assert none == []
+    assert loss == other_loss
+    assert torch.equal(gradients[keep], other_gradients)
+    assert not gradients[1].any()
+
+
+def test_a_batch_of_impossible_utterances_has_no_gradient() -> None:
+    loss, gradients, left_out = gradient(torch.randn(2, 2, 5), batch_of([2, 2], [[1, 2, 3], [1, 1]]))
+    assert (loss, left_out) == (0.0, [0, 1])
+    assert not gradients.any()
+
+
+def test_an_impossible_utterance_in_training_is_counted_and_named(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Extraction finds such an utterance first, unless it believes that none needs a frame."""
+    monkeypatch.setattr(data, "frames_needed", lambda phones: 0)
+    corpus = manifest(tmp_path, tiny_corpus, u0={"phones": ["AH"] * 100})
+    options = replace(OPTIONS, dev=(str(tiny_corpus),))
+    log: list[str] = []
+    train((str(corpus),), tmp_path / "run", options, False, log.append)
+    assert any("2 times an utterance was left out, too short for its phones: u0" in line for line in log)
+
+
+@pytest.mark.parametrize("direction", ["uni", "bi", "bi-shared"])
+def test_an_utterance_scores_the_same_alone_and_padded(direction: str) -> None:
+    network = NetworkOptions(hidden=8, layers=2, direction=direction)  # type: ignore[arg-type]
+    model = AcousticModel(network, 8, 5, torch.Generator().manual_seed(0)).eval()
+    x = torch.randn(2, 7, 8, generator=torch.Generator().manual_seed(1))
+    together = model.scores(x, torch.tensor([7, 4]))
+    alone = model.scores(x[1:, :4], torch.tensor([4]))
+    torch.testing.assert_close(together[1:, :4], alone, rtol=1e-5, atol=1e-6)
+
+
+# Schedules and augmentation.
+
+
+def run_at(folder: Path, **changes: Any) -> Run:
+    run = Run(folder, replace(OPTIONS, **changes), ())
+    run.steps_per_epoch = 50
+    return run
+
+
+def rates(run: Run, steps: Iterable[int]) -> list[float]:
+    found = []
+    for run.step in steps:
+        found.append(run.learning_rate())
+    return found
+
+
+def test_the_learning_rate_warms_up_and_falls_as_a_cosine(tmp_path: Path) -> None:
+    run = run_at(tmp_path, learning_rate=0.2, warmup_steps=10)
+    warm = rates(run, range(10))
+    cosine = [0.1 * (1 + np.cos(np.pi * step / 100)) for step in range(101)]
+    assert warm == pytest.approx([cosine[step] * (step + 1) / 10 for step in range(10)])
+    assert rates(run, range(10, 101)) == pytest.approx(cosine[10:], abs=1e-12)
+    assert run.learning_rate() == pytest.approx(0, abs=1e-12)
+
+
+def test_halving_follows_the_development_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_at(tmp_path, learning_rate=0.2, warmup_steps=4, schedule="halving", epochs=6)
+    monkeypatch.setattr(Run, "checkpoint", lambda self: Unsaved())
+    monkeypatch.setattr(training, "replace", lambda checkpoint, training: checkpoint)
+    run.model, run.dev = None, None  # type: ignore[assignment]
+    assert rates(run, range(4)) == pytest.approx([0.05, 0.1, 0.15, 0.2])
+    found = []
+    for error in (80.0, 70.0, 69.95, 60.0, 61.0, 50.0):
+        monkeypatch.setattr(training, "evaluate_store", lambda *_, error=error: Rate(error))
+        run._end_epoch(SummaryWriterStub())  # type: ignore[arg-type]
+        found.append(run.learning_rate())
+    assert found == pytest.approx([0.2, 0.2, 0.1, 0.1, 0.05, 0.05])
+    assert run.best == 50.0
+
+
+@dataclass
+class Rate:
+    phone_error_rate: float
+
+
+class Unsaved:
+    def save(self, path: Path) -> None: ...
+
+
+class SummaryWriterStub:
+    def add_scalar(self, *_: Any) -> None: ...
+    def flush(self) -> None: ...
+
+
+@pytest.mark.parametrize(("frames", "bands"), [(1, 3), (5, 8), (200, 40), (1000, 12)])
+def test_spec_augment_masks_components_together_and_never_everything(frames: int, bands: int) -> None:
+    masked = 0
+    for seed in range(50):
+        x = np.ones((frames, 4 * bands), np.float32)
+        SpecAugment().apply(x, np.random.default_rng(seed))
+        planar = x.reshape(frames, 4, bands)
+        assert (planar == planar[:, :1]).all()
+        assert set(np.unique(x)) <= {0.0, 1.0}
+        assert x.any()
+        masked += int((x == 0).any())
+    assert bool(masked) == (frames >= 10 or bands >= 4)
+
+
+def test_speed_perturbation_keeps_each_utterance_at_three_speeds(tiny_corpus: Path, tmp_path: Path) -> None:
+    utterances = read_corpus(str(tiny_corpus), "train").utterances
+    store = data.extract(utterances, OPTIONS.features, tmp_path / "train.f32", SPEEDS, 1)
+    plain = data.extract(utterances, OPTIONS.features, tmp_path / "plain.f32", SPEEDS[:1], 1)
+    for index, utterance in enumerate(store.utterances):
+        np.testing.assert_array_equal(store.mel(index), plain.mel(index))
+        for speed, factor in enumerate(SPEEDS):
+            expected = (utterance.duration / factor - 0.025) / 0.01 + 1
+            assert abs(len(store.mel(index, speed)) - expected) <= 1
+    drawn = {int(collate_one(store, seed).lengths[0]) for seed in range(30)}
+    assert drawn == {OPTIONS.features.network_frames(len(store.mel(0, speed))) for speed in range(3)}
+
+
+def collate_one(store: FeatureStore, seed: int) -> Batch:
+    index = {phone: position + 1 for position, phone in enumerate(ARPABET)}
+    return data.collate(store, [0], OPTIONS.features, store.normalisation(), index, np.random.default_rng(seed))

@@ -1,5 +1,6 @@
 """The acoustic model, and the checkpoint that holds everything needed to use it."""
 
+import zipfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -114,6 +115,10 @@ def read_content(path: Path) -> dict[str, Any]:
         InputError: the file is missing, damaged, not a checkpoint or of another format.
     """
     try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise InputError(f"there is no checkpoint {path}; `tetraphone train` writes one") from error

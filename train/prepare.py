@@ -60,7 +60,7 @@ def _prepare(utterance: Utterance) -> tuple[Recording, SupervisionSegment] | str
     try:
         with soundfile.SoundFile(utterance.audio) as file:
             samples, rate, channels = file.frames, file.samplerate, list(range(file.channels))
-            decoded = sum(len(block) for block in file.blocks(BLOCK))
+            decoded = sum(len(block) for block in file.blocks(BLOCK, dtype="float32"))
     except (OSError, RuntimeError, TypeError) as error:
         return f"{utterance.id}: cannot read {utterance.audio}: {str(error).strip()}"
     if decoded != samples:
