@@ -189,6 +189,12 @@ def test_what_is_no_recording_is_named(tmp_path: Path, content: bytes) -> None:
         read_recording(path, RATE)
 
 
+def test_samples_that_the_header_denies_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "streamed.wav").write_bytes(wav(chunk(b"fmt ", PLAIN), chunk(b"data", PCM, 0)))
+    with pytest.raises(InputError, match=r"streamed\.wav says that it holds no samples"):
+        read_recording(tmp_path / "streamed.wav", RATE)
+
+
 def test_a_raw_file_has_no_rate_and_is_named(tmp_path: Path) -> None:
     (tmp_path / "sound.raw").write_bytes(PCM)
     with pytest.raises(InputError, match=r"sound\.raw"):

@@ -11,6 +11,9 @@ from .errors import InputError
 
 Samples = NDArray[np.float32]
 
+GREATEST_HEADER = 1024
+"""Bytes that a WAV file without samples may have; one whose writer never filled in the size of its data has more."""
+
 
 def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
     """Mono samples in [−1, 1] at `rate` Hz: channels averaged, resampled within the band.
@@ -23,6 +26,8 @@ def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | 
     """
     try:
         with soundfile.SoundFile(path) as file:
+            if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
+                raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
             file.seek(min(round(start * file.samplerate), file.frames))
             frames = -1 if duration is None else round(duration * file.samplerate)
             samples, native = file.read(frames, dtype="float32", always_2d=True), file.samplerate
