@@ -1,5 +1,6 @@
 """Pictures of a training run and of a recognised recording, as PNG."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,10 @@ from .files import write_atomically
 from .scoring import TimedPhone
 
 matplotlib.use("Agg")
+
+ROW_SECONDS = 5.0
+"""Of a recording's picture, unless the recording needs more than MOST_ROWS of them."""
+MOST_ROWS = 24
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -56,20 +61,29 @@ def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str],
 
 
 def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
-    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain."""
-    seconds = max(len(mel) * options.hop_ms / 1000, options.hop_ms / 1000)
-    figure = Figure(figsize=(min(max(4.0, 4.0 * seconds), 60.0), 4))
-    spectrogram, labels = figure.subplots(2, 1, sharex=True, height_ratios=[5, 1])
-    if len(mel):
-        spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=(0, seconds, 0, options.bands))
-    spectrogram.set_ylabel("mel band")
-    spectrogram.set_title(title)
-    for place, item in enumerate(phones):
-        colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
-        labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
-        height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
-        labels.text((item.start + item.end) / 2, height, item.phone, ha="center", va="center", fontsize=9, color=colour)
-    labels.set_yticks([])
-    labels.set_xlim(0, seconds)
-    labels.set_xlabel("seconds")
+    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain; in rows."""
+    seconds = max(len(mel), 1) * options.hop_ms / 1000
+    row = max(min(seconds, ROW_SECONDS), seconds / MOST_ROWS)
+    rows = math.ceil(round(seconds / row, 6))
+    figure = Figure(figsize=(max(4.0, 2.6 * min(row, ROW_SECONDS)), 3.2 * rows), layout="constrained")
+    axes = figure.subplots(2 * rows, 1, squeeze=False, height_ratios=[4, 1] * rows)[:, 0]
+    axes[0].set_title(title)
+    for index in range(rows):
+        spectrogram, labels = axes[2 * index], axes[2 * index + 1]
+        if len(mel):
+            extent = (0, seconds, 0, options.bands)
+            spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=extent)
+        spectrogram.set_ylabel("mel band")
+        spectrogram.tick_params(labelbottom=False)
+        for place, item in enumerate(phones):
+            colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
+            labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
+            height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
+            middle = (item.start + item.end) / 2
+            if index * row <= middle < (index + 1) * row:
+                labels.text(middle, height, item.phone, ha="center", va="center", fontsize=8, color=colour)
+        labels.set_yticks([])
+        for part in (spectrogram, labels):
+            part.set_xlim(index * row, (index + 1) * row)
+    axes[-1].set_xlabel("seconds")
     _save(figure, path)
