@@ -113,8 +113,8 @@ def read_training_sets(
         speakers = sorted({utterance.speaker for utterance in train})
         count = max(1, round(options.hold_out * len(speakers)))
         if count >= len(speakers):
-            found = "one speaker only" if len(speakers) == 1 else f"{len(speakers)} speakers"
-            raise InputError(f"the corpora have {found}: holding out {count} leaves none to train on; give --dev")
+            voices = "one speaker only" if len(speakers) == 1 else f"{len(speakers)} speakers"
+            raise InputError(f"the corpora have {voices}: holding out {count} leaves none to train on; give --dev")
         chosen = set(np.random.default_rng(options.seed).permutation(speakers)[:count].tolist())
         held = [utterance for utterance in train if utterance.speaker in chosen]
         train = [utterance for utterance in train if utterance.speaker not in chosen]
