@@ -159,20 +159,24 @@ class Quantize:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a checkpoint as one .pte file for ExecuTorch, after running it against the checkpoint."""
+    """Write a checkpoint as one file for ExecuTorch or LiteRT, after running it against the checkpoint."""
 
     checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """A float or quantised checkpoint of a uni-directional quaternion network."""
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
-    """The .pte file to write."""
+    """The file to write."""
+    format: Literal["pte", "tflite"] = "pte"
+    """pte: one ExecuTorch program; tflite: a float network for LiteRT, a frame at a time (extra `litert`)."""
     json: Json = False
 
     def run(self) -> dict[str, Any]:
         from tetraphone.quant.quantize import load
 
+        from .tflite import export_tflite
         from .writer import export
 
-        return export(load(self.checkpoint), self.output)
+        write = {"pte": export, "tflite": export_tflite}[self.format]
+        return write(load(self.checkpoint), self.output)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""Writes a float network as one LiteRT file (.tflite) that takes one frame: a way out for those who run LiteRT.
+
+Quaternion matrices are expanded to real ones of four times the size, so that LiteRT's own operators can run them.
+Inputs `args_0`, `args_1`… are x [1, inputs] and the states [1, hidden] of the layers in turn, h before c; outputs
+`output_0`, `output_1`… are the scores [1, outputs] and the states behind the frame. The file holds no feature options.
+"""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tetraphone.train.errors import InputError
+from tetraphone.train.files import write_atomically
+from tetraphone.train.layers import Recurrent
+from tetraphone.train.model import AcousticModel, Checkpoint
+
+TOLERANCE = 1e-4
+"""Greatest difference of a score between the checkpoint and the file: the rounding of sums over some frames."""
+CHECK_FRAMES = 20
+INSTALL = 'pip install "tetraphone[litert]"'
+
+Step = Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]]
+"""(x, states) of one frame → (scores, new states)."""
+
+
+class Expanded(nn.Module):
+    """A uni-directional stack of real matrices, unrolled over the frames of its example when it is exported.
+
+    x [frames, inputs] and the states [1, hidden] → (output(h) [frames, outputs], new states).
+    """
+
+    def __init__(self, stack: Recurrent, output: nn.Module) -> None:
+        super().__init__()
+        self.gates, self.width, self.output = stack.gates, stack.hidden, output
+        self.input, self.hidden = nn.ModuleList(), nn.ModuleList()
+        for index in range(stack.layers):
+            bias = None if stack.bias is None else stack.bias[index]
+            self.input.append(_linear(stack.matrix(stack.weight_input[index]), bias))
+            self.hidden.append(_linear(stack.matrix(stack.weight_hidden[index]), None))
+
+    def initial_state(self) -> tuple[Tensor, ...]:
+        """Zeros: distinct tensors, or the exporter would merge them."""
+        count = len(self.hidden) * (2 if self.gates == 4 else 1)
+        return tuple(torch.zeros(1, self.width) for _ in range(count))
+
+    def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
+        before, after = iter(states), []
+        for from_input, from_hidden in zip(self.input, self.hidden, strict=True):
+            h, outputs = next(before), []
+            c = next(before) if self.gates == 4 else None
+            products = from_input(x)
+            for frame in range(len(x)):  # not split(1): litert-torch cannot split into one part
+                sums = products[frame : frame + 1] + from_hidden(h)
+                if c is None:
+                    h = sums.tanh()
+                else:
+                    i, f, g, o = sums.chunk(4, dim=-1)
+                    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+                    h = o.sigmoid() * c.tanh()
+                outputs.append(h)
+            x = torch.cat(outputs) if len(outputs) > 1 else h
+            after += [h] if c is None else [h, c]
+        return (self.output(x), *after)
+
+
+def _linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        if bias is not None:
+            layer.bias.copy_(bias)
+    return layer
+
+
+def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
+    """Writes the network, after running it in LiteRT against the checkpoint.
+
+    Raises:
+        InputError: the extra `litert` is not installed, the checkpoint is quantised or not uni-directional, or the file
+            disagrees with it; then none is left.
+    """
+    try:
+        import litert_torch
+    except ImportError as error:
+        raise InputError(f"cannot write {path}: {error.name} is not installed; {INSTALL}") from error
+    if checkpoint.quantization:
+        raise InputError(f"cannot write {checkpoint.quantization} weights to {path}; export the float checkpoint")
+    if checkpoint.network.direction != "uni":
+        raise InputError(f"cannot export a network of direction {checkpoint.network.direction}; train one of uni")
+    model = checkpoint.model.eval()
+    assert isinstance(model, AcousticModel)
+    network = Expanded(model.recurrent, model.output).eval()
+    x = torch.zeros(1, checkpoint.features.inputs)
+    with write_atomically(path) as temporary:
+        with contextlib.redirect_stdout(sys.stderr):  # the converter reports its progress
+            litert_torch.convert(network, (x, *network.initial_state())).export(str(temporary))
+        difference = _difference(load_step(temporary), checkpoint, network.initial_state())
+        if not difference <= TOLERANCE:
+            raise InputError(
+                f"LiteRT's scores differ from the checkpoint's by {difference:.2g}; {path} was not written"
+            )
+        size = temporary.stat().st_size
+    weights = sum(parameter.numel() for parameter in model.parameters() if parameter.dim() > 1)
+    return {"model": str(path), "bytes": size, "number_format": "float32", "weights": weights, "difference": difference}
+
+
+def load_step(path: Path) -> Step:
+    """A .tflite file of `export_tflite` in LiteRT, one thread."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    runner = Interpreter(str(path), num_threads=1).get_signature_runner()
+
+    def step(given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        results = runner(**{f"args_{index}": part.numpy() for index, part in enumerate(given)})
+        return tuple(torch.from_numpy(results[f"output_{index}"].copy()) for index in range(len(results)))
+
+    return step
+
+
+def _difference(step: Step, checkpoint: Checkpoint, state: tuple[Tensor, ...]) -> float:
+    x = torch.randn(CHECK_FRAMES, checkpoint.features.inputs, generator=torch.Generator().manual_seed(0))
+    scores = []
+    for frame in x.split(1):
+        score, *after = step((frame, *state))
+        state = tuple(after)
+        scores.append(score)
+    with torch.inference_mode():
+        expected = checkpoint.model(x[None])[0][0]
+    return float((torch.cat(scores) - expected).abs().max())
