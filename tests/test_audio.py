@@ -1,6 +1,7 @@
 """Recordings of every form: the same sound at every rate, header and format; damage is named, never a crash."""
 
 import io
+import resource
 import struct
 from pathlib import Path
 
@@ -193,6 +194,30 @@ def test_samples_that_the_header_denies_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "streamed.wav").write_bytes(wav(chunk(b"fmt ", PLAIN), chunk(b"data", PCM, 0)))
     with pytest.raises(InputError, match=r"streamed\.wav says that it holds no samples"):
         read_recording(tmp_path / "streamed.wav", RATE)
+
+
+@pytest.mark.parametrize("samples", [2**31, 2**35])
+def test_a_header_that_claims_more_than_memory_holds_is_an_error(tmp_path: Path, samples: int) -> None:
+    """STREAMINFO's count of samples: 36 bits, behind the first 21.5 bytes of the file."""
+    content = bytearray(encoded("FLAC", "PCM_16"))
+    content[21:26] = (content[21] >> 4 << 36 | samples).to_bytes(5, "big")
+    (tmp_path / "vast.flac").write_bytes(content)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + 2**32, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"vast\.flac"):
+            read_recording(tmp_path / "vast.flac", RATE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.parametrize("rate", [1, 50, 999])
+def test_a_rate_at_which_there_is_no_speech_is_an_error(tmp_path: Path, rate: int) -> None:
+    """Resampled, ten minutes of recording under a damaged header would be a hundred days."""
+    soundfile.write(tmp_path / "slow.wav", np.zeros(100), rate)
+    with pytest.raises(InputError, match=rf"slow\.wav has {rate} samples a second"):
+        read_recording(tmp_path / "slow.wav", RATE)
 
 
 def test_a_raw_file_has_no_rate_and_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Features on disk and batches: what is kept, in which order, and how it is padded."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -125,6 +126,21 @@ def test_features_are_computed_once_and_again_when_they_would_differ(
     assert extract(two, replace(OPTIONS, bands=14), path, (1.0,), 1).energies.shape[1] == 14
     assert extract(two, OPTIONS, path, (1.0, 0.9), 1).ends.shape == (2, 2)
     assert extract(utterances[:3], OPTIONS, path, (1.0,), 1).utterances == utterances[:3]
+
+
+def test_a_recording_shorter_than_its_utterance_is_named(
+    utterances: tuple[Utterance, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a file still has frames enough for its phones, but not their sound; rounded seconds are no fault."""
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+    whole = utterances[0].audio.read_bytes()
+    half = replace(utterances[0], audio=tmp_path / "half.wav")
+    half.audio.write_bytes(whole[: 44 + (len(whole) - 44) // 2])
+    rounded = replace(utterances[1], duration=utterances[1].duration + 0.05)
+    store = extract([half, rounded], OPTIONS, tmp_path / "train.f32", (1.0,), 1)
+    assert store.utterances == (rounded,)
+    assert len(store.problems) == 1
+    assert re.match(rf"{half.id}: .*half\.wav .*{half.duration:.2f}", store.problems[0])
 
 
 def test_a_worker_that_dies_is_an_error(utterances: tuple[Utterance, ...], tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 import kaldi_native_fbank
 import numpy as np
 import pytest
+import soundfile
 from numpy.typing import NDArray
 
+from tetraphone.train.audio import read_recording
 from tetraphone.train.corpus import Utterance
 from tetraphone.train.data import FeatureStore
 from tetraphone.train.errors import InputError
@@ -82,6 +84,26 @@ def test_a_frame_is_a_whole_window(samples: int, frames: int) -> None:
 def test_bands_that_kaldi_refuses_are_an_error(bands: int) -> None:
     with pytest.raises(InputError, match=f"bands={bands}"):
         log_mel(0.1 * noise(400), FeatureOptions(bands=bands))
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(48000, 2), (44100, 1), (22050, 2), (8000, 1)])
+def test_features_do_not_depend_on_the_recordings_rate(tmp_path: Path, rate: int, channels: int) -> None:
+    """A chord over noise, all below 3.4 kHz, so that a recording at 8 kHz holds it too."""
+    random = np.random.default_rng(0)
+    hertz, phase = np.arange(70.0, 3400.0, 13.0), random.uniform(0, 2 * np.pi, 257)
+    strength = random.uniform(0.2, 1.0, 257) / 60
+
+    def recorded(rate: int, channels: int) -> NDArray[np.float32]:
+        time = np.arange(rate // 2) / rate
+        sound = strength @ np.sin(2 * np.pi * hertz[:, None] * time + phase[:, None])
+        soundfile.write(tmp_path / "chord.wav", np.tile(sound[:, None], channels), rate)
+        return log_mel(read_recording(tmp_path / "chord.wav", RATE), FeatureOptions())
+
+    below = np.linspace(mel(20.0), mel(RATE / 2), 42)[2:] < mel(3300.0)
+    expected, found = (recorded(*form)[2:-2, below] for form in ((RATE, 1), (rate, channels)))
+    assert expected.shape == found.shape
+    assert expected.shape[1] > 20
+    np.testing.assert_allclose(found, expected, atol=0.05)
 
 
 # The derivatives.
@@ -211,6 +233,13 @@ def test_a_constant_band_is_not_divided_by_zero() -> None:
 def test_an_option_out_of_range_is_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(InputError, match=f"{name} is {value}"):
         FeatureOptions(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("hop_ms", [0.001, 0.0624, 0.1])
+def test_a_hop_of_less_than_two_samples_is_refused(hop_ms: float) -> None:
+    """Kaldi divides by the whole samples of a hop."""
+    with pytest.raises(InputError, match=f"hop_ms is {hop_ms}"):
+        FeatureOptions(hop_ms=hop_ms)
 
 
 def test_a_stride_that_loses_frames_is_refused() -> None:

@@ -48,6 +48,18 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+OTHER = replace(
+    OPTIONS,
+    network=NetworkOptions("qrnn", 16, 1, "bi", dropout=0.2),
+    epochs=4,
+    optimizer="rmsprop",
+    schedule="halving",
+    warmup_steps=1,
+    checkpoint_steps=2,
+)
+"""A checkpoint within each epoch, and steps between it and the next."""
+
+
 @pytest.fixture(scope="module")
 def whole(tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run that nothing interrupted."""
@@ -73,6 +85,41 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(
     kills = run_with_kills(tiny_corpus, tmp_path / "run", OPTIONS, lives)
     assert len(kills) > 5
     assert_same_run(tmp_path / "run", whole)
+    assert files(tmp_path / "run") == files(whole), "what killed writers left is swept away"
+
+
+def test_a_run_killed_between_checkpoints_ends_with_the_same_bits(tiny_corpus: Path, tmp_path: Path) -> None:
+    assert run_with_kills(tiny_corpus, tmp_path / "whole", OTHER, [0]) == []
+    rates = [line["learning_rate"] for line in read_metrics(tmp_path / "whole" / "metrics.jsonl")]
+    assert rates[-1] < rates[0], "nothing was halved"
+    kills = run_with_kills(tiny_corpus, tmp_path / "run", OTHER, range(11, 80, 7))
+    assert len(kills) > 3
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
+def files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if not path.name.startswith("events.")}
+
+
+def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end_epoch = Run._end_epoch
+
+    def stopped(run: Run, writer: Any) -> None:
+        end_epoch(run, writer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "_end_epoch", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        train((str(tiny_corpus),), tmp_path / "run", OPTIONS, False, silent)
+    monkeypatch.setattr(Run, "_end_epoch", end_epoch)
+    (first,) = (tmp_path / "run").glob("events.*")
+    first.rename(first.with_name("events.out.tfevents.0"))  # files of one second are in no certain order
+    train((str(tiny_corpus),), tmp_path / "run", OPTIONS, True, silent)
+    events = EventAccumulator(str(tmp_path / "run"))
+    events.Reload()
+    assert [point.step for point in events.Scalars("loss")] == [3, 6]
 
 
 def test_the_command_killed_in_its_features_resumes(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
@@ -113,13 +160,7 @@ def test_a_run_stopped_while_it_tidies_up_resumes(
 
 
 def test_a_finished_run_holds_what_it_says(whole: Path) -> None:
-    assert {path.name for path in whole.iterdir() if not path.name.startswith("events.")} == {
-        "model.pt",
-        "last.pt",
-        "metrics.jsonl",
-        "curves.png",
-        "confusions.png",
-    }
+    assert files(whole) == {"model.pt", "last.pt", "metrics.jsonl", "curves.png", "confusions.png"}
     metrics = read_metrics(whole / "metrics.jsonl")
     assert [(line["epoch"], line["step"]) for line in metrics] == [(1, 3), (2, 6)]
     assert metrics[-1]["learning_rate"] < 1e-12
@@ -224,6 +265,11 @@ def test_one_speaker_without_a_development_set_is_an_error(tiny_corpus: Path, tm
         train((str(corpus),), tmp_path / "run", OPTIONS, False, silent)
 
 
+def test_a_share_that_holds_out_every_speaker_is_an_error(tiny_corpus: Path) -> None:
+    with pytest.raises(InputError, match=r"3 speakers: holding out 3"):
+        read_training_sets((str(tiny_corpus),), replace(OPTIONS, hold_out=0.95))
+
+
 def test_held_out_speakers_are_not_trained_on(tiny_corpus: Path) -> None:
     kept, held, _ = read_training_sets((str(tiny_corpus),), OPTIONS)
     assert len(kept) == 8
@@ -247,6 +293,35 @@ def test_a_learning_rate_that_diverges_is_an_error(tiny_corpus: Path, tmp_path: 
 def test_an_option_that_makes_no_sense_is_refused_by_name(name: str, value: float) -> None:
     with pytest.raises(InputError, match=name):
         TrainOptions(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", -1),
+        ("seed", 2**32),
+        ("weight_decay", -0.1),
+        ("weight_decay", float("nan")),
+        ("weight_decay", float("inf")),
+        ("warmup_steps", -1),
+    ],
+)
+def test_an_option_out_of_range_is_refused_by_name(name: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"{name} is {value}"):
+        TrainOptions(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0, float("nan")])
+def test_a_dropout_that_is_no_probability_is_refused(dropout: float) -> None:
+    with pytest.raises(InputError, match=f"dropout is {dropout}"):
+        NetworkOptions(dropout=dropout)
+
+
+def test_a_network_that_cannot_be_is_refused_before_the_folder_is_used(tiny_corpus: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, network=NetworkOptions(hidden=6))
+    with pytest.raises(InputError, match="hidden is 6"):
+        train((str(tiny_corpus),), tmp_path, options, False, silent)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])

@@ -13,6 +13,8 @@ Samples = NDArray[np.float32]
 
 GREATEST_HEADER = 1024
 """Bytes that a WAV file without samples may have; one whose writer never filled in the size of its data has more."""
+LEAST_RATE = 1000
+"""Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
 
 
 def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
@@ -22,16 +24,18 @@ def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | 
         start, duration: the part to read, in seconds; all by default.
 
     Raises:
-        InputError: no such file, not a recording, or damaged; samples that are not finite.
+        InputError: no such file, not a recording, or damaged; a rate below LEAST_RATE; samples that are not finite.
     """
     try:
         with soundfile.SoundFile(path) as file:
             if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
                 raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
+            if file.samplerate < LEAST_RATE:
+                raise InputError(f"{path} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
             file.seek(min(round(start * file.samplerate), file.frames))
             frames = -1 if duration is None else round(duration * file.samplerate)
             samples, native = file.read(frames, dtype="float32", always_2d=True), file.samplerate
-    except (OSError, RuntimeError, TypeError) as error:
+    except (OSError, RuntimeError, TypeError, MemoryError) as error:
         what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
         raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
     mono = samples.mean(axis=1)

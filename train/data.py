@@ -25,6 +25,9 @@ from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
 from .files import write_atomically
 
+ROUNDING = 0.1
+"""Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
+
 
 def frames_needed(phones: Sequence[str]) -> int:
     """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
@@ -38,6 +41,9 @@ def _energies(utterance: Utterance, options: FeatureOptions, speeds: Sequence[fl
         samples = read_recording(utterance.audio, rate, utterance.start, utterance.duration)
     except InputError as error:
         return f"{utterance.id}: {error}"
+    if len(samples) < (utterance.duration - ROUNDING) * rate:
+        found = f"only {len(samples) / rate:.2f} of its {utterance.duration:.2f} seconds"
+        return f"{utterance.id}: {utterance.audio} has {found}; copy the recording again"
     energies = [
         log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
     ]

@@ -40,6 +40,8 @@ class FeatureOptions:
         for name in ("sample_rate", "bands", "window_ms", "hop_ms", "stack", "stride"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+        if self.sample_rate * self.hop_ms < 2000:
+            raise InputError(f"hop_ms is {self.hop_ms}; at {self.sample_rate} Hz that is less than two samples")
         if self.stride > self.stack:
             raise InputError(f"stride is {self.stride}, stack {self.stack}: frames between inputs would be lost")
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from .errors import InputError
 
+PARTIAL = ".partial-"
+"""In the name of a file that is still being written."""
+
 
 @contextlib.contextmanager
 def write_atomically(path: Path) -> Iterator[Path]:
@@ -21,7 +24,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file in it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{PARTIAL}", suffix=path.suffix, dir=path.parent)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you may write to") from error
     os.close(descriptor)
@@ -34,6 +37,12 @@ def write_atomically(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_partial(folder: Path) -> None:
+    """Removes the files that a killed process was writing in `folder` when it ended."""
+    for path in folder.glob(f".*{PARTIAL}*"):
+        path.unlink(missing_ok=True)
 
 
 def new_folder(path: Path) -> Path:

@@ -37,6 +37,10 @@ class NetworkOptions:
     initialisation: Initialisation = field(default_factory=lambda: Initialisation(axis="centred"))
     """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.dropout < 1:
+            raise InputError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
+
 
 class AcousticModel(nn.Module):
     """Recurrent layers and a real one: [batch, frames, inputs] → unnormalised scores [batch, frames, outputs]."""
@@ -151,9 +155,14 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             content["options"],
             content["training"],
         )
+        for name in ("mean", "deviation"):
+            if content[name].shape != (4 * features.bands,):
+                raise ValueError(f"{name} has shape {tuple(content[name].shape)}, not {(4 * features.bands,)}")
+        if not (content["deviation"] > 0).all():
+            raise ValueError("deviation is not above 0")
         if content["weights"] is not None:
             model.load_state_dict(content["weights"], strict=True)
-    except (KeyError, TypeError, AttributeError, RuntimeError) as error:
+    except (KeyError, TypeError, AttributeError, RuntimeError, ValueError, InputError) as error:
         raise InputError(f"{path} does not hold a whole model: {error}; take the file that training wrote") from error
     return checkpoint
 

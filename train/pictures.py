@@ -76,6 +76,8 @@ def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedP
         spectrogram.set_ylabel("mel band")
         spectrogram.tick_params(labelbottom=False)
         for place, item in enumerate(phones):
+            if item.end < index * row or item.start > (index + 1) * row:
+                continue
             colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
             labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
             height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap

@@ -19,7 +19,7 @@ from .corpus import Corpus, Utterance, read_corpus
 from .data import Batch, FeatureStore, SpecAugment, buckets, collate, extract
 from .errors import InputError
 from .features import FeatureOptions
-from .files import new_folder, write_atomically
+from .files import new_folder, remove_partial, write_atomically
 from .model import BLANK, AcousticModel, Checkpoint, NetworkOptions, from_content, read_content
 from .phones import ARPABET
 from .pictures import draw_confusions, draw_curves
@@ -72,6 +72,11 @@ class TrainOptions:
         for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("weight_decay", "warmup_steps"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed is {self.seed}; give one from 0 to {2**32 - 1}")
         if not 0 < self.hold_out < 1:
             raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
 
@@ -163,9 +168,11 @@ class Run:
         return content
 
     def prepare(self, say: Callable[[str], None]) -> None:
-        """Reads the corpora, computes features, builds the model."""
+        """Reads the corpora, builds the model, computes features."""
         options = self.options
         train, dev, problems = read_training_sets(self.corpora, options)
+        generator = torch.Generator().manual_seed(options.seed)
+        self.model = AcousticModel(options.network, options.features.inputs, len(ARPABET) + 1, generator)
         speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
         workers = options.threads
         self.train = extract(train, options.features, self.folder / "train.f32", speeds, workers)
@@ -178,8 +185,6 @@ class Run:
                 temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
         self.phone_index = {phone: position + 1 for position, phone in enumerate(ARPABET)}
         self.normalisation = self.train.normalisation()
-        generator = torch.Generator().manual_seed(options.seed)
-        self.model = AcousticModel(options.network, options.features.inputs, len(ARPABET) + 1, generator)
         self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
         if options.optimizer == "adamw":
             self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
@@ -241,7 +246,7 @@ class Run:
         """Trains to the end; returns the development errors of the best epoch."""
         options = self.options
         self._truncate_metrics()
-        writer = SummaryWriter(str(self.folder), purge_step=self.step)
+        writer = SummaryWriter(str(self.folder), purge_step=self.step + (self.batch == 0))  # an epoch's end is kept
         total = options.epochs * self.steps_per_epoch
         with tqdm(total=total, initial=self.step, desc="training", unit="step", dynamic_ncols=True) as bar:
             while self.epoch < options.epochs:
@@ -358,6 +363,7 @@ def train(
     started = time.monotonic()
     run = Run(folder, options, corpora)
     saved = run.saved()
+    remove_partial(folder)
     run.prepare(say)
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     say(f"{options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
