@@ -32,7 +32,8 @@ from peers_programs import Case, expanded, input_frames, write_ours, write_xnnpa
 from torch import Tensor
 
 from tetraphone.export.cli import machine
-from tetraphone.export.operators import instruction_set, library
+from tetraphone.export.native import library
+from tetraphone.export.operators import instruction_set
 
 FORMATS = ("float32", "int8", "int4")
 CASES = {

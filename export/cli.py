@@ -223,7 +223,8 @@ class Info:
     def run(self) -> dict[str, Any]:
         from importlib.metadata import version
 
-        from .operators import PACKAGE, instruction_set, instruction_sets
+        from .native import PACKAGE
+        from .operators import instruction_set, instruction_sets
 
         chosen, forced = instruction_set(), os.environ.get("TETRAPHONE_ISA")
         why = "forced by TETRAPHONE_ISA" if forced == chosen else "the best of this build that this processor has"

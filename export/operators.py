@@ -7,10 +7,6 @@ Weights are one packed block of bytes, whose header tells the number format; see
 
 import ctypes
 from enum import IntEnum
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,8 +14,7 @@ from torch import Tensor
 
 from tetraphone.train.errors import InputError
 
-LIBRARY = "libtetraphone_operators.so"
-PACKAGE = "tetraphone"
+from .native import library
 
 
 class Kind(IntEnum):
@@ -50,39 +45,6 @@ class _Shape(ctypes.Structure):
 
 class _Matrix(ctypes.Structure):
     _fields_ = (("values", ctypes.c_void_p), ("scales", ctypes.c_void_p))
-
-
-@cache
-def library() -> ctypes.CDLL:
-    """The operators' library, loaded once; loading it registers the operators with ExecuTorch.
-
-    Raises:
-        InputError: the library is missing or belongs to another version of the package.
-    """
-    found = [path for path in _candidates() if path.is_file()]
-    if not found:
-        raise InputError(f"{LIBRARY} is not beside {PACKAGE}.export; install the package again (`make setup`)")
-    loaded = ctypes.CDLL(str(found[0]))
-    loaded.tetraphone_version.restype = ctypes.c_char_p
-    loaded.tetraphone_instruction_set.restype = ctypes.c_char_p
-    loaded.tetraphone_status_text.restype = ctypes.c_char_p
-    loaded.tetraphone_packed_bytes.restype = ctypes.c_size_t
-    built = loaded.tetraphone_version().decode()
-    try:
-        installed = version(PACKAGE)
-    except PackageNotFoundError:
-        installed = built
-    if built != installed:
-        raise InputError(f"{found[0]} is of version {built}, the package {installed}; install it again (`make setup`)")
-    return loaded
-
-
-def _candidates() -> list[Path]:
-    """Where a regular and an editable install put the library."""
-    import sysconfig
-
-    beside = files("tetraphone.export").joinpath(LIBRARY)
-    return [Path(str(beside)), Path(sysconfig.get_path("purelib")) / PACKAGE / "export" / LIBRARY]
 
 
 def instruction_set() -> str:

@@ -19,7 +19,8 @@ from torch.export import Dim
 
 from tetraphone.train.errors import InputError
 
-from .operators import Kind, library
+from .native import library
+from .operators import Kind
 
 MAGIC = b"TETRAPHN"
 FORMAT_VERSION = 1

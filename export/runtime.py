@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tetraphone.train.errors import InputError
 
-from .operators import library
+from .native import library
 from .program import FORMAT_VERSION, MAGIC, MAX_FRAMES, TRAILER, missing_operators
 
 

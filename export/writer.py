@@ -16,7 +16,8 @@ from tetraphone.train.files import revision, write_atomically
 from tetraphone.train.layers import Recurrent
 from tetraphone.train.model import Checkpoint
 
-from .operators import PACKAGE, Format, Kind, pack
+from .native import PACKAGE
+from .operators import Format, Kind, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from .runtime import Program
 

@@ -12,8 +12,9 @@ from checkpoints import FORMATS, make_checkpoint, pack_recurrent, pack_weight
 from executorch.runtime import Runtime
 from torch import Tensor
 
-from tetraphone.export import operators
-from tetraphone.export.operators import LIBRARY, Format, Kind, instruction_set, library, pack, packed_shape
+from tetraphone.export import native, operators
+from tetraphone.export.native import LIBRARY, library
+from tetraphone.export.operators import Format, Kind, instruction_set, pack, packed_shape
 from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.quant.weights import quantize_frame
 from tetraphone.train.errors import InputError
@@ -263,13 +264,13 @@ def test_pack_refuses_weights_that_are_not_the_layers() -> None:
 
 
 def test_library_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(native, "version", lambda name: "0.0.1")
     with pytest.raises(InputError, match=r"the package 0\.0\.1; install it again"):
         library.__wrapped__()
 
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "_candidates", lambda: [])
+    monkeypatch.setattr(native, "_candidates", lambda: [])
     with pytest.raises(InputError, match=LIBRARY):
         library.__wrapped__()
 
@@ -286,7 +287,7 @@ def test_runtime_knows_the_operators() -> None:
 
 def library_path() -> Path:
     library()
-    return next(path for path in operators._candidates() if path.is_file())
+    return next(path for path in native._candidates() if path.is_file())
 
 
 def test_second_copy_of_the_library_does_not_abort(tmp_path: Path) -> None:
@@ -295,7 +296,7 @@ def test_second_copy_of_the_library_does_not_abort(tmp_path: Path) -> None:
     script = f"""
 import ctypes
 from executorch.runtime import Runtime
-from tetraphone.export.operators import library
+from tetraphone.export.native import library
 before = library()
 assert ctypes.CDLL({str(copy)!r})._handle != before._handle
 names = [name for name in Runtime.get().operator_registry.operator_names if name.startswith("quaternion::")]
