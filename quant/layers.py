@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tetraphone.train.errors import InputError
-from tetraphone.train.layers import Recurrent, State
-from tetraphone.train.quaternion import block_matrix
+from tetraphone.train.layers import Recurrent, State, gates_matrix
 
 from .weights import QuantizedWeight, WeightFormat, quantize_frame
 
@@ -34,8 +33,7 @@ class QuantizedRecurrent(nn.Module):
         ).requires_grad_(False)
 
     def _matrix(self, weight: nn.Module) -> Tensor:
-        by_gate = weight.dequantized().unflatten(1, (self.gates, -1)).transpose(0, 1)  # type: ignore[operator]
-        return block_matrix(by_gate).flatten(0, 1)
+        return gates_matrix(weight.dequantized(), self.gates)  # type: ignore[operator]
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """[batch, frames, inputs] → [batch, frames, hidden], state as in `Recurrent`; `lengths` may not be given."""

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from hamilton import Scalars, product
 from torch import Tensor, nn
 
 from tetraphone.train.errors import InputError
@@ -15,7 +16,6 @@ from tetraphone.train.features import FeatureOptions, Normalisation
 from tetraphone.train.layers import KINDS, LSTM, QLSTM, QRNN, RNN, Direction, Recurrent, State
 from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
 
-Scalars = tuple[float, ...]
 Kind = Literal["rnn", "lstm", "qrnn", "qlstm"]
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -39,18 +39,6 @@ def network(kind: str, direction: Direction = "uni", layers: int = 2, inputs: in
 
 def random_state(of: Recurrent, batch: int) -> State:
     return tuple(random(*part.shape, seed=20 + i) for i, part in enumerate(of.initial_state(batch, random(1))))
-
-
-def product(a: Scalars, b: Scalars) -> Scalars:
-    """a ⊗ b on scalars."""
-    r1, x1, y1, z1 = a
-    r2, x2, y2, z2 = b
-    return (
-        r1 * r2 - x1 * x2 - y1 * y2 - z1 * z2,
-        r1 * x2 + x1 * r2 + y1 * z2 - z1 * y2,
-        r1 * y2 - x1 * z2 + y1 * r2 + z1 * x2,
-        r1 * z2 + x1 * y2 - y1 * x2 + z1 * r2,
-    )
 
 
 def sigmoid(value: float) -> float:

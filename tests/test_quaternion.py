@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from hamilton import Scalars, product
 from torch import Tensor
 
 from tetraphone.train.errors import InputError
@@ -15,21 +16,7 @@ from tetraphone.train.quaternion import (
     norm,
 )
 
-Scalars = tuple[float, ...]
-
 ONE, UNIT_I, UNIT_J, UNIT_K = (torch.eye(4, dtype=torch.float64)[part] for part in range(4))
-
-
-def product(a: Scalars, b: Scalars) -> Scalars:
-    """a ⊗ b as Hamilton wrote it."""
-    r1, x1, y1, z1 = a
-    r2, x2, y2, z2 = b
-    return (
-        r1 * r2 - x1 * x2 - y1 * y2 - z1 * z2,
-        r1 * x2 + x1 * r2 + y1 * z2 - z1 * y2,
-        r1 * y2 - x1 * z2 + y1 * r2 + z1 * x2,
-        r1 * z2 + x1 * y2 - y1 * x2 + z1 * r2,
-    )
 
 
 def scalars(planar: Tensor) -> list[Scalars]:

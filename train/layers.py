@@ -49,6 +49,11 @@ class QuaternionLinear(nn.Module):
         return nn.functional.linear(x, block_matrix(self.weight), self.bias)
 
 
+def gates_matrix(weight: Tensor, gates: int) -> Tensor:
+    """Components [4, gates · rows, columns] → the real matrix [gates · 4 · rows, 4 · columns], gate after gate."""
+    return block_matrix(weight.unflatten(1, (gates, -1)).transpose(0, 1)).flatten(0, 1)
+
+
 class Recurrent(nn.Module):
     """A stack of recurrent layers; its four kinds are `RNN`, `LSTM`, `QRNN` and `QLSTM`.
 
@@ -107,10 +112,7 @@ class Recurrent(nn.Module):
 
     def matrix(self, weight: Tensor) -> Tensor:
         """The real matrix [gates · hidden, columns] of one of this stack's weights, gate after gate."""
-        if not self.quaternion:
-            return weight
-        by_gate = weight.unflatten(1, (self.gates, -1)).transpose(0, 1)
-        return block_matrix(by_gate).flatten(0, 1)
+        return gates_matrix(weight, self.gates) if self.quaternion else weight
 
     def initial_state(self, batch: int, like: Tensor) -> State:
         """Zeros, on the device and of the type of `like`."""

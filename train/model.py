@@ -1,6 +1,7 @@
 """The acoustic model, and the checkpoint that holds everything needed to use it."""
 
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,11 @@ from .quaternion import Initialisation
 CHECKPOINT_FORMAT = 1
 BLANK = 0
 """The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
+
+
+def score_index(phones: Sequence[str]) -> dict[str, int]:
+    """The index of each phone among the scores."""
+    return {phone: position + 1 for position, phone in enumerate(phones)}
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from .corpus import Corpus, Utterance, read_corpus
+from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import Batch, FeatureStore, SpecAugment, buckets, collate, extract
 from .errors import InputError
 from .features import FeatureOptions
 from .files import new_folder, remove_partial, write_atomically
-from .model import BLANK, AcousticModel, Checkpoint, NetworkOptions, from_content, read_content
+from .model import BLANK, AcousticModel, Checkpoint, NetworkOptions, from_content, read_content, score_index
 from .phones import ARPABET
 from .pictures import draw_confusions, draw_curves
 from .scoring import Errors, best_path
@@ -108,10 +108,7 @@ def read_training_sets(
     read = [read_corpus(spec, "train") for spec in corpora]
     dev: list[Corpus] = [read_corpus(spec, "dev") for spec in options.dev]
     if not dev:
-        for spec in corpora:
-            if Path(spec).is_dir():
-                found = read_corpus(spec, "dev")
-                dev += [found] if found.part == "dev" else []
+        dev = [read_corpus(spec, "dev") for spec in corpora if "dev" in corpus_parts(Path(spec))]
     train = [utterance for corpus in read for utterance in corpus.utterances]
     held = [utterance for corpus in dev for utterance in corpus.utterances]
     if not held:
@@ -183,7 +180,7 @@ class Run:
             say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
             with write_atomically(self.folder / "problems.txt") as temporary:
                 temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
-        self.phone_index = {phone: position + 1 for position, phone in enumerate(ARPABET)}
+        self.phone_index = score_index(ARPABET)
         self.normalisation = self.train.normalisation()
         self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
         if options.optimizer == "adamw":
@@ -328,7 +325,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 def evaluate_store(model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> Errors:
     """Errors of greedy decoding over a store."""
     errors = Errors()
-    phone_index = {phone: position + 1 for position, phone in enumerate(checkpoint.phones)}
+    phone_index = score_index(checkpoint.phones)
     was_training = model.training
     model.eval()
     with torch.inference_mode():
