@@ -6,12 +6,14 @@ Weights are one packed block of bytes, whose header tells the number format; see
 """
 
 import ctypes
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from tetraphone.quant.weights import GROUP_WEIGHTS
 from tetraphone.train.errors import InputError
 
 from .native import library
@@ -32,6 +34,12 @@ class Format(IntEnum):
     FLOAT32 = 1
     INT8 = 2
     INT4 = 3
+
+
+Weight = tuple[Tensor, Tensor | None]
+"""Values and scales."""
+Plain = tuple[tuple[int, ...], torch.dtype]
+TENSORS = ("input weights", "input scales", "hidden weights", "hidden scales", "bias")
 
 
 class _Shape(ctypes.Structure):
@@ -72,8 +80,38 @@ def _pointer(tensor: Tensor | None) -> ctypes.c_void_p:
     return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
 
 
-def _matrix(values: Tensor | None, scales: Tensor | None) -> _Matrix:
-    return _Matrix(_pointer(values), _pointer(scales))
+def _pointers(tensors: Mapping[str, Tensor]) -> tuple[Any, Any, ctypes.c_void_p]:
+    """Input matrix, hidden matrix and bias of a layer, as the library takes them."""
+    values, scales, hidden_values, hidden_scales, bias = (_pointer(tensors.get(name)) for name in TENSORS)
+    return ctypes.byref(_Matrix(values, scales)), ctypes.byref(_Matrix(hidden_values, hidden_scales)), bias
+
+
+def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> dict[str, Plain]:
+    """Shape and type of each tensor that a layer has."""
+    components = 1 if kind == Kind.LINEAR else 4
+    gates = 4 if kind == Kind.LSTM else 1
+    rows = gates * outputs // components
+    found: dict[str, Plain] = {"bias": ((gates * outputs,), torch.float32)}
+    for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in (Kind.RNN, Kind.LSTM) else 1]:
+        values = (rows, columns) if kind == Kind.LINEAR else (components, rows, columns // components)
+        found[f"{name} weights"] = values, torch.float32 if number_format == Format.FLOAT32 else torch.int8
+        if number_format == Format.INT8:
+            found[f"{name} scales"] = (rows,), torch.float32
+        elif number_format == Format.INT4:
+            found[f"{name} scales"] = (rows, -(-columns // GROUP_WEIGHTS)), torch.float16
+    return found
+
+
+def _readable(name: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    """The tensor as the library reads it: contiguous, in the processor's memory."""
+    if tuple(tensor.shape) != shape or tensor.dtype != dtype:
+        found = f"{tuple(tensor.shape)}, {tensor.dtype}"
+        raise InputError(f"packed weights: {name} of shape {found}; this layer takes {shape}, {dtype}")
+    plain = type(tensor) in (Tensor, nn.Parameter)  # a subclass may have no values, like the fake ones of torch.export
+    if not plain or tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        found = f"a {type(tensor).__name__}, {tensor.layout}, on {tensor.device}"
+        raise InputError(f"packed weights: {name} is {found}; give a plain, dense tensor on cpu")
+    return tensor.detach().contiguous()
 
 
 def pack(
@@ -81,8 +119,8 @@ def pack(
     number_format: Format,
     inputs: int,
     outputs: int,
-    weight_input: tuple[Tensor, Tensor | None],
-    weight_hidden: tuple[Tensor, Tensor | None] | None,
+    weight_input: Weight,
+    weight_hidden: Weight | None,
     bias: Tensor | None,
 ) -> Tensor:
     """Packs one layer into a block of bytes, uint8 [bytes].
@@ -90,49 +128,48 @@ def pack(
     Args:
         inputs, outputs: reals; outputs is the hidden size of a recurrent layer.
         weight_input, weight_hidden: values [components, rows, columns], or [rows, columns] for LINEAR, float32 or
-            int8, and scales (None, float32 [rows], float16 [rows, groups]); rows are gate after gate.
+            int8, and scales (None, float32 [rows], float16 [rows, groups]); rows are gate after gate. Hidden weights
+            belong to recurrent layers alone.
         bias: float32 [outputs], or [4 · outputs] for LSTM, gate after gate; None for none.
 
     Raises:
-        InputError: a tensor's shape or type is not the layer's, a size is impossible, a value out of range.
+        InputError: a tensor is missing or one too many, its shape, type or device is not the layer's, a size is
+            impossible, a value out of range.
     """
-    components = 1 if kind == Kind.LINEAR else 4
-    gates = 4 if kind == Kind.LSTM else 1
-    rows = gates * outputs // components
-    value_type = torch.float32 if number_format == Format.FLOAT32 else torch.int8
     shape = _Shape(kind, number_format, inputs, outputs)
     size = library().tetraphone_packed_bytes(ctypes.byref(shape))
     if not size:
         raise InputError(f"{kind.name} with {inputs} inputs and {outputs} outputs: not sizes that a layer can have")
-    matrices, kept = [], []
-    for weight, columns in ((weight_input, inputs), (weight_hidden, outputs)):
-        if weight is None:
-            matrices.append(_matrix(None, None))
-            continue
-        values, scales = weight
-        plain = (rows, columns // components) if kind == Kind.LINEAR else (components, rows, columns // components)
-        _expect(values, plain, value_type)
-        if number_format == Format.INT8:
-            assert scales is not None
-            _expect(scales, (rows,), torch.float32)
-        elif number_format == Format.INT4:
-            assert scales is not None
-            _expect(scales, (rows, -(-columns // 32)), torch.float16)
-        held = values.contiguous(), None if scales is None else scales.contiguous()
-        kept.append(held)
-        matrices.append(_matrix(*held))
-    if bias is not None:
-        _expect(bias, (gates * outputs,), torch.float32)
-        bias = bias.detach().contiguous()
+    wanted = _tensors(kind, number_format, inputs, outputs)
+    ready = {}
+    for name, tensor in zip(TENSORS, (*weight_input, *(weight_hidden or (None, None)), bias), strict=True):
+        if tensor is None and name in wanted and name != "bias":
+            raise InputError(f"packed weights: {number_format.name} {kind.name} without {name}; give {wanted[name]}")
+        if tensor is not None and name not in wanted:
+            raise InputError(f"packed weights: {number_format.name} {kind.name} has no {name}; give None")
+        if tensor is not None:
+            ready[name] = _readable(name, tensor, *wanted[name])
     block = torch.zeros(size, dtype=torch.uint8)
-    first, second = map(ctypes.byref, matrices)
-    _check(library().tetraphone_pack(ctypes.byref(shape), first, second, _pointer(bias), _pointer(block)))
+    _check(library().tetraphone_pack(ctypes.byref(shape), *_pointers(ready), _pointer(block)))
     return block
 
 
-def _expect(tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> None:
-    if tuple(tensor.shape) != shape or tensor.dtype != dtype:
-        raise InputError(f"weights of shape {tuple(tensor.shape)}, {tensor.dtype}; this layer takes {shape}, {dtype}")
+def unpack(block: Tensor) -> tuple[Kind, Format, int, int, Weight, Weight | None, Tensor]:
+    """The arguments of `pack` that give this block; a bias of None comes back as zeros.
+
+    Raises:
+        InputError: it is not a packed block, damaged, or of another version.
+    """
+    block = _readable_block(block)
+    layer = packed_shape(block)
+    found = {name: torch.empty(shape, dtype=dtype) for name, (shape, dtype) in _tensors(*layer).items()}
+    _check(library().tetraphone_unpack(_pointer(block), ctypes.c_size_t(block.numel()), *_pointers(found)))
+    hidden = (found["hidden weights"], found.get("hidden scales")) if "hidden weights" in found else None
+    return *layer, (found["input weights"], found.get("input scales")), hidden, found["bias"]
+
+
+def _readable_block(block: Tensor) -> Tensor:
+    return _readable("a block", block, (block.numel(),), torch.uint8)
 
 
 def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
@@ -141,18 +178,18 @@ def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
     Raises:
         InputError: it is not a packed block, damaged, or of another version.
     """
-    shape = _Shape()
+    shape, block = _Shape(), _readable_block(block)
     _check(library().tetraphone_shape(_pointer(block), ctypes.c_size_t(block.numel()), ctypes.byref(shape)))
     return Kind(shape.kind), Format(shape.format), shape.inputs, shape.outputs
 
 
-def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> list[Tensor]:
+def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
     """y and the new states; the checks are those of the runtime's kernels."""
-    if x.dim() != 2 or any(state.dim() != 1 or len(state) != outputs for state in states) or weights.dim() != 1:
-        raise InputError("x is [frames, inputs], a state [hidden], weights one packed block")
-    if any(tensor.dtype != torch.float32 for tensor in (x, *states)) or weights.dtype != torch.uint8:
-        raise InputError("x and states are float32, weights uint8")
-    x, weights = x.detach().contiguous(), weights.contiguous()
+    if x.dim() != 2 or any(state.dim() != 1 or len(state) != outputs for state in states):
+        raise InputError("x is [frames, inputs], a state [hidden]")
+    if any(tensor.dtype != torch.float32 for tensor in (x, *states)):
+        raise InputError("x and states are float32")
+    x, weights = x.detach().contiguous(), _readable_block(weights)
     states = [state.detach().contiguous() for state in states]
     y = x.new_empty(x.shape[0], outputs)
     after = [torch.empty_like(state) for state in states]
@@ -165,17 +202,22 @@ def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: 
             *(*before, sizes[2], _pointer(y), *behind),
         )
     )
-    return [y, *after]
+    return y, *after
 
 
-def _lstm(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    y, new_h, new_c = _run(Kind.LSTM, x, [h, c], weights, h.shape[0])
-    return y, new_h, new_c
+def _shapes(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
+    """Tensors like those of `_run`, without their values."""
+    if len({tensor.device for tensor in (x, *states, weights)}) > 1:
+        raise InputError("x, states and weights lie on different devices; move them to one")
+    return x.new_empty(x.shape[0], outputs), *map(torch.empty_like, states)
 
 
-def _rnn(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    y, new_h = _run(Kind.RNN, x, [h], weights, h.shape[0])
-    return y, new_h
+def _lstm(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+    return _run(Kind.LSTM, x, [h, c], weights, h.numel())
+
+
+def _rnn(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+    return _run(Kind.RNN, x, [h], weights, h.numel())
 
 
 def _hamilton_linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
@@ -186,16 +228,16 @@ def _linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
     return _run(Kind.LINEAR, x, [], weights, outputs)[0]
 
 
-def _lstm_shape(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return x.new_empty(x.shape[0], h.shape[0]), torch.empty_like(h), torch.empty_like(c)
+def _lstm_shape(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+    return _shapes(x, [h, c], weights, h.shape[0])
 
 
-def _rnn_shape(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    return x.new_empty(x.shape[0], h.shape[0]), torch.empty_like(h)
+def _rnn_shape(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+    return _shapes(x, [h], weights, h.shape[0])
 
 
 def _linear_shape(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
-    return x.new_empty(x.shape[0], outputs)
+    return _shapes(x, [], weights, outputs)[0]
 
 
 OPERATORS: dict[str, tuple[str, int, Any, Any]] = {
@@ -213,7 +255,9 @@ def _register() -> None:
     for name, (arguments, count, eager, shape) in OPERATORS.items():
         returned = ", ".join(["Tensor"] * count)
         schema = f"({arguments}) -> " + (f"({returned})" if count > 1 else returned)
-        operator = torch.library.custom_op(f"quaternion::{name}", mutates_args=(), schema=schema)(eager)
+        operator = torch.library.custom_op(
+            f"quaternion::{name}", eager, mutates_args=(), device_types="cpu", schema=schema
+        )
         operator.register_fake(shape)
         outs = ["out"] if count == 1 else [f"out{index}" for index in range(count)]
         written = [f"Tensor({chr(ord('a') + index)}!)" for index in range(count)]

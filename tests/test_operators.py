@@ -5,16 +5,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from checkpoints import FORMATS, make_checkpoint, pack_recurrent, pack_weight
 from executorch.runtime import Runtime
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tetraphone.export import native, operators
 from tetraphone.export.native import LIBRARY, library
-from tetraphone.export.operators import Format, Kind, instruction_set, pack, packed_shape
+from tetraphone.export.operators import Format, Kind, instruction_set, pack, packed_shape, unpack
 from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.quant.weights import quantize_frame
 from tetraphone.train.errors import InputError
@@ -166,6 +169,7 @@ LSTM_REFUSED = {
     "a state too long": ((3, 12), (12,), (12,), {}),
     "two states of different lengths": ((3, 12), (8,), (4,), {}),
     "a state of rank 2": ((3, 12), (1, 8), (1, 8), {}),
+    "a state of rank 0": ((3, 12), (), (), {}),
     "an input of float64": ((3, 12), (8,), (8,), {"x": torch.float64}),
     "an input of int32": ((3, 12), (8,), (8,), {"x": torch.int32}),
     "a state of float16": ((3, 12), (8,), (8,), {"c": torch.float16}),
@@ -261,6 +265,120 @@ def test_pack_refuses_weights_that_are_not_the_layers() -> None:
         pack(Kind.LINEAR, Format.INT4, 12, 8, half, None, None)
     with pytest.raises(InputError, match="weights"):
         pack(Kind.LINEAR, Format.FLOAT32, 12, 8, (torch.full((8, 12), torch.nan), None), None, None)
+
+
+def layer_arguments(kind: Kind, number_format: str, inputs: int = 36, outputs: int = 44) -> tuple[Any, ...]:
+    """What `pack` takes, of random weights."""
+    recurrent = kind in (Kind.RNN, Kind.LSTM)
+    gates, components = 4 if kind == Kind.LSTM else 1, 1 if kind == Kind.LINEAR else 4
+    weights: list[Any] = []
+    for columns in (inputs, outputs) if recurrent else (inputs,):
+        shape = (gates * outputs // components, columns // components)
+        weights.append(pack_weight(random(*shape if kind == Kind.LINEAR else (4, *shape)), number_format)[0])
+    hidden = weights[1] if recurrent else None
+    return kind, Format[number_format.upper()], inputs, outputs, weights[0], hidden, random(gates * outputs)
+
+
+every_layer = pytest.mark.parametrize(
+    ("kind", "number_format"), [(kind, number_format) for kind in Kind for number_format in FORMATS]
+)
+
+
+@every_layer
+@pytest.mark.parametrize(("inputs", "outputs"), SIZES)
+def test_unpack_is_the_inverse_of_pack(kind: Kind, number_format: str, inputs: int, outputs: int) -> None:
+    given = layer_arguments(kind, number_format, inputs, outputs)
+    block = pack(*given)
+    back = unpack(block)
+    assert back[:4] == given[:4]
+    assert (back[5] is None) == (kind in (Kind.LINEAR, Kind.HAMILTON_LINEAR))
+    for left, right in zip(leaves(back), leaves(given), strict=True):
+        assert (left.dtype, left.numpy().tobytes()) == (right.dtype, right.numpy().tobytes())
+    assert torch.equal(pack(*back), block)
+    assert torch.equal(pack(*unpack(torch.stack([block, block], dim=1)[:, 0])), block)
+    with pytest.raises(InputError, match="export the model again"):
+        unpack(block[:-1])
+
+
+def leaves(arguments: tuple[Any, ...]) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, Tensor)]
+
+
+@every_layer
+@pytest.mark.parametrize("place", ["meta", "fake", "sparse"])
+def test_values_that_cannot_be_read_are_refused(kind: Kind, number_format: str, place: str) -> None:
+    def move(tensor: Tensor) -> Tensor:
+        fake = FakeTensorMode().from_tensor
+        return {"meta": lambda: tensor.to("meta"), "fake": lambda: fake(tensor), "sparse": tensor.to_sparse}[place]()
+
+    given = layer_arguments(kind, number_format)
+    for index in range(len(leaves(given))):
+        leaf = leaves(given)[index]
+        moved = tree_map(lambda value, leaf=leaf: move(value) if value is leaf else value, given)
+        with pytest.raises(InputError, match=r"(weights|scales|bias) is a .*; give a plain, dense tensor on cpu"):
+            pack(*moved)
+    for read in (packed_shape, unpack):
+        with pytest.raises(InputError, match=r"a block is a .* on cpu"):
+            read(move(pack(*given)))
+
+
+@every_layer
+def test_weights_missing_or_one_too_many_are_named(kind: Kind, number_format: str) -> None:
+    *layer, first, second, bias = layer_arguments(kind, number_format)
+    name, spare = f"{number_format.upper()} {kind.name}", torch.ones(1)
+    if second is None:
+        with pytest.raises(InputError, match=f"{name} has no hidden weights"):
+            pack(*layer, first, (spare, None), bias)
+    else:
+        with pytest.raises(InputError, match=f"{name} without hidden weights"):
+            pack(*layer, first, None, bias)
+    other = spare if number_format == "float32" else None
+    says = "has no" if number_format == "float32" else "without"
+    with pytest.raises(InputError, match=f"{name} {says} input scales"):
+        pack(*layer, (first[0], other), second, bias)
+    if second is not None:
+        with pytest.raises(InputError, match=f"{name} {says} hidden scales"):
+            pack(*layer, first, (second[0], other), bias)
+
+
+def test_packed_shape_reads_a_strided_block_and_no_other_type() -> None:
+    block = pack_recurrent(make_stack("qrnn", 12, 20))
+    assert packed_shape(torch.stack([block, block], dim=1)[:, 0]) == packed_shape(block)
+    for wrong in (block.view(torch.int8), block.view(torch.float32), block[None]):
+        with pytest.raises(InputError, match=r"takes \(\d+,\), torch\.uint8"):
+            packed_shape(wrong)
+
+
+@pytest.mark.parametrize("name", operators.OPERATORS)
+def test_operators_are_of_the_processor_alone(name: str) -> None:
+    kernels = {key: torch._C._dispatch_has_computed_kernel_for_dispatch_key(f"quaternion::{name}", key) for key in KEYS}
+    assert kernels == {key: key in ("CPU", "Meta") for key in KEYS}
+
+
+KEYS = ("CPU", "Meta", "CUDA", "XPU", "MPS", "SparseCPU", "PrivateUse1")
+
+
+def test_weights_on_another_device_are_refused() -> None:
+    linear, stack = layer_arguments(Kind.LINEAR, "int8", 12, 8), make_stack("qlstm", 12, 8)
+    x, state = random(3, 12), make_state(stack)
+    with pytest.raises(InputError, match="different devices"):
+        ops.linear(x, pack(*linear).to("meta"), 8)
+    with pytest.raises(InputError, match="different devices"):
+        ops.lstm(x, state[0].to("meta"), state[1], pack_recurrent(stack))
+    assert ops.linear(x.to("meta"), pack(*linear).to("meta"), 8).shape == (3, 8)
+
+
+@pytest.mark.parametrize("fault", ["text", "unresolved", "foreign"])
+def test_library_that_does_not_load_is_named(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LIBRARY
+    if fault == "text":
+        path.write_text("This is not a library.\n" * 100)
+    else:
+        source = {"unresolved": "int missing(); int value = missing();", "foreign": "int value;"}[fault]
+        subprocess.run(["c++", "-shared", "-fPIC", "-x", "c++", "-", "-o", path], input=source, text=True, check=True)
+    monkeypatch.setattr(native, "_candidates", lambda: [path])
+    with pytest.raises(InputError, match=rf"cannot load {path}: .*; install the package again"):
+        library.__wrapped__()
 
 
 def test_library_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
