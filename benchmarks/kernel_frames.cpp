@@ -1,8 +1,11 @@
-// Runs a stack of LSTM layers with random weights frame by frame (or in blocks), kernels alone, and prints the time of a frame.
+// Runs a stack of LSTM layers with random weights frame by frame (or in blocks), kernels alone, and prints the time of
+// a frame.
 //
-//   kernel_frames float32|int8|int4 [layers=2] [quaternions=64] [input quaternions=40] [frames at a time=1] [frames=1000]
+//   kernel_frames float32|int8|int4 [layers=2] [quaternions=64] [input quaternions=40] [frames at a time=1]
+//   [frames=1000]
 //
-// Instructions per frame: count two runs with ../shared/tools/icount.c, divide their difference by that of their frames.
+// Instructions per frame: count two runs with ../shared/tools/icount.c, divide their difference by that of their
+// frames.
 
 #include <chrono>
 #include <cstdint>
@@ -38,7 +41,8 @@ void AddLayer(const tetraphone::Shape& shape, Stack* stack) {
   std::vector<std::uint16_t> halves(size(shape.outputs * shape.inputs + shape.outputs * shape.outputs), 0x2000);
   tetraphone::Matrix matrices[2];
   for (int i = 0; i < 2; ++i) {
-    const std::int64_t count = shape.outputs * (i == 0 ? shape.inputs : shape.outputs);  // 4 gates, a quarter of the reals
+    const std::int64_t count =
+        shape.outputs * (i == 0 ? shape.inputs : shape.outputs);  // 4 gates, a quarter of the reals
     for (std::int64_t k = 0; k < count; ++k) {
       floats[i].push_back(Uniform(0.1f));
       integers[i].push_back(static_cast<std::int8_t>(Uniform(shape.format == Format::kInt8 ? 127 : 7)));
@@ -71,7 +75,8 @@ int main(int argc, char** argv) {
   const Format format = std::strcmp(name, "float32") == 0 ? Format::kFloat32
                         : std::strcmp(name, "int4") == 0  ? Format::kInt4
                                                           : Format::kInt8;
-  const std::int64_t layers = number(2, 2), width = 4 * number(3, 64), inputs = 4 * number(4, 40), together = number(5, 1);
+  const std::int64_t layers = number(2, 2), width = 4 * number(3, 64), inputs = 4 * number(4, 40),
+                     together = number(5, 1);
   const std::int64_t frames = number(6, 1000);
 
   Stack stack;
@@ -85,7 +90,8 @@ int main(int argc, char** argv) {
   std::vector<std::uint8_t> memory(scratch_bytes + 64);
   void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
   std::vector<float> x[2];
-  for (std::vector<float>& buffer : x) buffer.resize(static_cast<std::size_t>(together * (width > inputs ? width : inputs)));
+  for (std::vector<float>& buffer : x)
+    buffer.resize(static_cast<std::size_t>(together * (width > inputs ? width : inputs)));
   std::vector<float> input(static_cast<std::size_t>(together * inputs));
   for (float& value : input) value = Uniform(2);
 
@@ -94,8 +100,8 @@ int main(int argc, char** argv) {
     const float* from = input.data();
     for (std::size_t i = 0; i < stack.layers.size(); ++i) {
       float* to = x[i % 2].data();
-      Run(stack.layers[i], from, together, stack.h[i].data(), stack.c[i].data(), to, stack.h[i].data(), stack.c[i].data(),
-          scratch);
+      Run(stack.layers[i], from, together, stack.h[i].data(), stack.c[i].data(), to, stack.h[i].data(),
+          stack.c[i].data(), scratch);
       from = to;
     }
   }

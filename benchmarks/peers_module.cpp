@@ -2,8 +2,9 @@
 //
 //   peers_module FRAMES INPUT PROGRAM...
 //
-// INPUT holds the float32 values of x. Each line of standard input, "INDEX CALLS", runs the program of that index from a
-// zero state, feeding states back; the answer is one JSON object: processor seconds of all calls, h of the last layer.
+// INPUT holds the float32 values of x. Each line of standard input, "INDEX CALLS", runs the program of that index from
+// a zero state, feeding states back; the answer is one JSON object: processor seconds of all calls, h of the last
+// layer.
 
 #include <cstdint>
 #include <cstdio>

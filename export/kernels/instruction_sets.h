@@ -1,5 +1,5 @@
-// The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of a
-// set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
+// The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of
+// a set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
 // declarations, dispatch, tests and benchmarks follow the list.
 
 #pragma once
@@ -7,16 +7,16 @@
 #include "kernels.h"
 
 #if defined(__aarch64__)
-#define TETRAPHONE_INSTRUCTION_SETS(X)                              \
-  X(scalar, "", true)                                               \
-  X(neon, "-march=armv8-a", true)                                   \
-  X(dotprod, "-march=armv8.2-a+dotprod", processor.dotprod)         \
+#define TETRAPHONE_INSTRUCTION_SETS(X)                      \
+  X(scalar, "", true)                                       \
+  X(neon, "-march=armv8-a", true)                           \
+  X(dotprod, "-march=armv8.2-a+dotprod", processor.dotprod) \
   X(i8mm, "-march=armv8.2-a+dotprod+i8mm", processor.i8mm)
 #elif defined(__x86_64__)
-#define TETRAPHONE_INSTRUCTION_SETS(X)                                                       \
-  X(scalar, "", true)                                                                        \
-  X(avx2, "-mavx2 -mfma -mf16c", processor.avx2)                                             \
-  X(avxvnni, "-mavx2 -mfma -mf16c -mavxvnni", processor.avxvnni)                             \
+#define TETRAPHONE_INSTRUCTION_SETS(X)                           \
+  X(scalar, "", true)                                            \
+  X(avx2, "-mavx2 -mfma -mf16c", processor.avx2)                 \
+  X(avxvnni, "-mavx2 -mfma -mf16c -mavxvnni", processor.avxvnni) \
   X(avx512vnni, "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512vnni", processor.avx512vnni)
 #else
 #define TETRAPHONE_INSTRUCTION_SETS(X) X(scalar, "", true)

@@ -3,15 +3,15 @@
 // Every product has the shape [rows, depth] x [depth, 4]. The four columns are
 //   a quaternion layer: the expanded activation X^ of one frame, one column for each component of an output;
 //   a real layer:       four frames.
-// The depth is cut into groups of 32 = 4 steps of 8. In a quaternion layer, step b of group g is weight component b of the
-// input quaternions 8g..8g+7; in a real layer it is the inputs 32g+8b..32g+8b+7. Rows are cut into tiles of 16. What is
-// missing in the last tile or group is zero.
+// The depth is cut into groups of 32 = 4 steps of 8. In a quaternion layer, step b of group g is weight component b of
+// the input quaternions 8g..8g+7; in a real layer it is the inputs 32g+8b..32g+8b+7. Rows are cut into tiles of 16.
+// What is missing in the last tile or group is zero.
 //
 // Packed values of one tile (read at any address):
 //   float32  [depth][16 rows]
 //   int8     [2 halves][depth / 8][4 pairs][2 rows][8]      row = 8 * half + 2 * pair + row
-//   int4     [2 halves][groups][2][64 bytes], two steps of int8's 64 bytes in one: steps 0, 2 in the low nibbles and 1, 3 in
-//            the high ones, two's complement
+//   int4     [2 halves][groups][2][64 bytes], two steps of int8's 64 bytes in one: steps 0 and 2 in the low nibbles, 1
+//            and 3 in the high ones, two's complement
 // Packed scales: int8 float[rows]; int4 half[tiles][groups][16 rows].
 // X^: float32 [depth][4 columns]; quantised [depth / 8][4 columns][8], or as the set's product likes it best.
 
@@ -41,7 +41,8 @@ constexpr int kSigns[4][4] = {
 // out[c * out_stride + row] = fma(sum, multiplier[c], init[c * init_stride + row]) for 16 * tiles rows, where
 //   float32  sum = fma chain over the depth, ascending, from 0
 //   int8     sum = float(integer sum) * scale[row]
-//   int4     sum = fma(float(integer sum of the group), float(scale[group][row]), sum) over the groups, ascending, from 0
+//   int4     sum = fma(float(integer sum of the group), float(scale[group][row]), sum) over the groups, ascending,
+//            from 0
 // init may be out.
 struct Gemv {
   const std::uint8_t* values;
@@ -57,9 +58,10 @@ struct Gemv {
 };
 
 // Builds X^ and the four multipliers from planes [4][stride] of floats (components of one frame, or four frames), zero
-// beyond their end; stride is a multiple of 16, and of 32 for a real layer, so that it covers the last group. float32: the multipliers are 1. Quantised: q = round-half-even(x * (127 / m)),
-// multiplier m / 127, with m the greatest |x| of the frame, or both zero where m < kSmallest; a state has m = 1, and q is clamped to [-127, 127].
-// A frame with a value that is not finite has the multiplier NaN.
+// beyond their end; stride is a multiple of 16, and of 32 for a real layer, so that it covers the last group. float32:
+// the multipliers are 1. Quantised: q = round-half-even(x * (127 / m)), multiplier m / 127, with m the greatest |x| of
+// the frame, or both zero where m < kSmallest; a state has m = 1, and q is clamped to [-127, 127]. A frame with a value
+// that is not finite has the multiplier NaN.
 struct Expand {
   const float* planes;
   std::int64_t stride;
@@ -95,6 +97,7 @@ struct Kernels {
   void (*lstm_s8)(const Gates&);
 };
 
-constexpr std::int64_t ValueBytes(int bits) { return std::int64_t{kTileRows} * kGroup * bits / 8; }  // of a tile and group
+// Of a tile and group.
+constexpr std::int64_t ValueBytes(int bits) { return std::int64_t{kTileRows} * kGroup * bits / 8; }
 
 }  // namespace tetraphone

@@ -47,9 +47,10 @@ Scratch CutScratch(const Shape& shape, const Layout& layout, std::int64_t frames
   Scratch s;
   std::size_t end = 0;
   const auto part = [&](auto** pointer, std::int64_t count) {
-    *pointer = memory == nullptr ? nullptr
-                                 : reinterpret_cast<std::remove_reference_t<decltype(*pointer)>>(
-                                       static_cast<std::uint8_t*>(memory) + end);
+    *pointer =
+        memory == nullptr
+            ? nullptr
+            : reinterpret_cast<std::remove_reference_t<decltype(*pointer)>>(static_cast<std::uint8_t*>(memory) + end);
     end += static_cast<std::size_t>(RoundUp(count * static_cast<std::int64_t>(sizeof(**pointer)), 64));
   };
   const std::int64_t state = layout.recurrent ? layout.padded_units : 0;
@@ -88,7 +89,8 @@ void CopyPlanes(const float* from, std::int64_t from_stride, std::int64_t units,
     return;
   }
   for (int component = 0; component < 4; ++component) {
-    std::memcpy(to + component * to_stride, from + component * from_stride, static_cast<std::size_t>(units) * sizeof(float));
+    std::memcpy(to + component * to_stride, from + component * from_stride,
+                static_cast<std::size_t>(units) * sizeof(float));
   }
 }
 
@@ -167,18 +169,18 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
         }
       }
       parts.expand({planes, s.input_stride, layout.input.groups, layout.quaternion, false,
-                       s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes, s.multipliers + kColumns * i,
-                       s.quantized});
+                    s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes, s.multipliers + kColumns * i,
+                    s.quantized});
     }
     // One frame: all tiles in one call. Several: tile by tile, so that a tile's weights stay near for all frames.
     const std::int64_t together = columns == 1 ? tiles : 1;
     for (std::int64_t tile = 0; tile < tiles; tile += together) {
       for (std::int64_t i = 0; i < columns; ++i) {
         parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Bits(shape.format)),
-                       block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),
-                       together, layout.input.groups, s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
-                       s.multipliers + kColumns * i, bias + tile * kTileRows, layout.quaternion ? layout.rows : 0,
-                       s.sums + i * kColumns * layout.rows + tile * kTileRows, layout.rows});
+                    block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups), together,
+                    layout.input.groups, s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
+                    s.multipliers + kColumns * i, bias + tile * kTileRows, layout.quaternion ? layout.rows : 0,
+                    s.sums + i * kColumns * layout.rows + tile * kTileRows, layout.rows});
       }
     }
     for (std::int64_t frame = 0; frame < count; ++frame) {
@@ -193,8 +195,8 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
         continue;
       }
       parts.expand({h_now, padded, layout.hidden.groups, true, true, s.hidden_xhat, s.hidden_multiplier, s.quantized});
-      parts.gemv({block + layout.hidden.values, block + layout.hidden.scales, tiles, layout.hidden.groups, s.hidden_xhat,
-                  s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
+      parts.gemv({block + layout.hidden.values, block + layout.hidden.scales, tiles, layout.hidden.groups,
+                  s.hidden_xhat, s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
       parts.gates({sums, padded, c_now, in_place ? to : s.h, c_next});
       c_now = c_next;
       h_now = to;
@@ -208,8 +210,8 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
   if (lstm && !in_place) CopyPlanes(s.c, padded, units, c_out, units);
 }
 
-void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y, float* h_out,
-         float* c_out, void* scratch) {
+void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y,
+         float* h_out, float* c_out, void* scratch) {
   RunWith(ActiveKernels(), layer, x, frames, h, c, y, h_out, c_out, scratch);
 }
 

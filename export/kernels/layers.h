@@ -47,8 +47,8 @@ enum class Status : int {
 const char* StatusText(Status status);  // one sentence that says what is wrong and how to mend it
 
 // One weight matrix as Python holds it. `values` are float (kFloat32) or int8 (kInt8, kInt4), of shape
-// [components, rows, columns] in C order: components is 4 (r, x, y, z) for a quaternion layer and 1 for kLinear; rows are
-// output quaternions (reals for kLinear), gate after gate for kLstm, so 4 * hidden quaternions; columns are input
+// [components, rows, columns] in C order: components is 4 (r, x, y, z) for a quaternion layer and 1 for kLinear; rows
+// are output quaternions (reals for kLinear), gate after gate for kLstm, so 4 * hidden quaternions; columns are input
 // quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half [rows, groups] (kInt4).
 struct Matrix {
   const void* values;
@@ -58,8 +58,8 @@ struct Matrix {
 // Bytes of a packed block, or 0 for a shape that Status::kShape refuses.
 std::size_t PackedBytes(const Shape& shape);
 
-// `hidden` is read for recurrent kinds only. bias: outputs reals (4 * outputs for kLstm, gate after gate, planar within a
-// gate), or null for none (packed as zeros).
+// `hidden` is read for recurrent kinds only. bias: outputs reals (4 * outputs for kLstm, gate after gate, planar within
+// a gate), or null for none (packed as zeros).
 Status Pack(const Shape& shape, const Matrix& input, const Matrix& hidden, const float* bias, std::uint8_t* block);
 
 // The exact inverse of Pack: values, scales and bias as they were given.
@@ -80,15 +80,16 @@ Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer);
 // Bytes of scratch that Run needs for `frames` frames; bounded: it does not grow beyond one block of frames.
 std::size_t ScratchBytes(const Layer& layer, std::int64_t frames);
 
-// Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and c
-// for kLstm) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds ignore
-// all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch: ScratchBytes(layer, frames)
-// bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
+// Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and
+// c for kLstm) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds
+// ignore all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch:
+// ScratchBytes(layer, frames) bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
 //
-// A frame's result depends neither on `frames` nor on how frames are grouped. kInt8 and kInt4 give the same bits with
-// every instruction set; kFloat32 agrees between sets within the bound of its sums.
-void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y, float* h_out,
-         float* c_out, void* scratch);
+// A frame's result depends neither on `frames` nor on how frames are grouped. Every instruction set gives the same bits
+// (a NaN is a NaN). kInt8 and kInt4 quantise each frame of x by its own scale, and h by 1 / 127 after clamping it to
+// [-1, 1]; where x or h is not finite, the frame's results are NaN.
+void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y,
+         float* h_out, float* c_out, void* scratch);
 
 // The instruction set in use ("scalar", "neon", "dotprod", "i8mm", "avx2", "avxvnni", "avx512vnni"). TETRAPHONE_ISA
 // forces one; a name that this build or processor lacks is ignored with a line on stderr.

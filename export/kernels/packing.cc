@@ -126,25 +126,25 @@ bool FiniteHalf(std::uint16_t half) { return (half & 0x7c00) != 0x7c00; }
 Status PackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& matrix, const Matrix& given,
                   std::uint8_t* block) {
   bool good = true;
-  ForEachWeight(shape, layout, matrix, [&](int component, std::int64_t row, std::int64_t column, std::int64_t offset,
-                                           int shift) {
-    const std::int64_t index = GivenIndex(layout, matrix, component, row, column);
-    std::uint8_t* to = block + matrix.values + offset;
-    if (shape.format == Format::kFloat32) {
-      const float value = static_cast<const float*>(given.values)[index];
-      good &= std::isfinite(value);
-      std::memcpy(to, &value, 4);
-      return;
-    }
-    const int value = static_cast<const std::int8_t*>(given.values)[index];
-    const int limit = shape.format == Format::kInt8 ? 127 : 7;
-    good &= value >= -limit && value <= limit;
-    if (shape.format == Format::kInt8) {
-      *to = static_cast<std::uint8_t>(value);
-    } else {
-      *to = static_cast<std::uint8_t>(*to | (value & 15) << shift);
-    }
-  });
+  ForEachWeight(shape, layout, matrix,
+                [&](int component, std::int64_t row, std::int64_t column, std::int64_t offset, int shift) {
+                  const std::int64_t index = GivenIndex(layout, matrix, component, row, column);
+                  std::uint8_t* to = block + matrix.values + offset;
+                  if (shape.format == Format::kFloat32) {
+                    const float value = static_cast<const float*>(given.values)[index];
+                    good &= std::isfinite(value);
+                    std::memcpy(to, &value, 4);
+                    return;
+                  }
+                  const int value = static_cast<const std::int8_t*>(given.values)[index];
+                  const int limit = shape.format == Format::kInt8 ? 127 : 7;
+                  good &= value >= -limit && value <= limit;
+                  if (shape.format == Format::kInt8) {
+                    *to = static_cast<std::uint8_t>(value);
+                  } else {
+                    *to = static_cast<std::uint8_t>(*to | (value & 15) << shift);
+                  }
+                });
   ForEachScale(shape, layout, matrix, [&](std::int64_t row, std::int64_t group, std::int64_t offset) {
     std::uint8_t* to = block + matrix.scales + offset;
     if (shape.format == Format::kInt8) {
@@ -162,19 +162,19 @@ Status PackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& 
 
 void UnpackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& matrix, const std::uint8_t* block,
                   const MutableMatrix& given) {
-  ForEachWeight(shape, layout, matrix, [&](int component, std::int64_t row, std::int64_t column, std::int64_t offset,
-                                           int shift) {
-    const std::int64_t index = GivenIndex(layout, matrix, component, row, column);
-    const std::uint8_t* from = block + matrix.values + offset;
-    if (shape.format == Format::kFloat32) {
-      std::memcpy(static_cast<float*>(given.values) + index, from, 4);
-    } else {
-      const int byte = static_cast<std::int8_t>(*from);
-      const int nibble = ((*from >> shift & 15) ^ 8) - 8;
-      static_cast<std::int8_t*>(given.values)[index] =
-          static_cast<std::int8_t>(shape.format == Format::kInt8 ? byte : nibble);
-    }
-  });
+  ForEachWeight(shape, layout, matrix,
+                [&](int component, std::int64_t row, std::int64_t column, std::int64_t offset, int shift) {
+                  const std::int64_t index = GivenIndex(layout, matrix, component, row, column);
+                  const std::uint8_t* from = block + matrix.values + offset;
+                  if (shape.format == Format::kFloat32) {
+                    std::memcpy(static_cast<float*>(given.values) + index, from, 4);
+                  } else {
+                    const int byte = static_cast<std::int8_t>(*from);
+                    const int nibble = ((*from >> shift & 15) ^ 8) - 8;
+                    static_cast<std::int8_t*>(given.values)[index] =
+                        static_cast<std::int8_t>(shape.format == Format::kInt8 ? byte : nibble);
+                  }
+                });
   ForEachScale(shape, layout, matrix, [&](std::int64_t row, std::int64_t group, std::int64_t offset) {
     const std::uint8_t* from = block + matrix.scales + offset;
     if (shape.format == Format::kInt8) {
@@ -192,7 +192,8 @@ const char* StatusText(Status status) {
     case Status::kOk:
       return "no error";
     case Status::kShape:
-      return "a size is below 1, too large, or not a multiple of 4 where quaternions are counted: change the layer's sizes";
+      return "a size is below 1, too large, or not a multiple of 4 where quaternions are counted: change the layer's "
+             "sizes";
     case Status::kTruncated:
       return "the packed block is shorter than its header says: export the model again";
     case Status::kMagic:
@@ -204,7 +205,8 @@ const char* StatusText(Status status) {
     case Status::kHeader:
       return "the header of the packed block contradicts itself: export the model again";
     case Status::kValue:
-      return "a weight lies outside its format's range, or a weight, scale or bias is not finite: quantise the model again";
+      return "a weight lies outside its format's range, or a weight, scale or bias is not finite: quantise the model "
+             "again";
   }
   return "unknown status";
 }
@@ -283,7 +285,8 @@ Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer) {
   if (header.magic != kMagicNumber) return Status::kMagic;
   if (header.version != kVersionNumber) return Status::kVersion;
   if (header.tile != kTileNumber) return Status::kTile;
-  const Shape shape = {static_cast<Kind>(header.kind), static_cast<Format>(header.format), header.inputs, header.outputs};
+  const Shape shape = {static_cast<Kind>(header.kind), static_cast<Format>(header.format), header.inputs,
+                       header.outputs};
   Layout layout;
   if (!MakeLayout(shape, &layout)) return Status::kHeader;
   const Header expected = MakeHeader(shape, layout);

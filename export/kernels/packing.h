@@ -18,7 +18,7 @@ struct MatrixLayout {
 struct Layout {
   bool quaternion;
   bool recurrent;
-  int components;      // of a weight: 4 or 1
+  int components;  // of a weight: 4 or 1
   std::int64_t gates;
   std::int64_t units;         // output quaternions of a gate, or reals for kLinear
   std::int64_t padded_units;  // a multiple of kTileRows

@@ -34,9 +34,10 @@ struct Scalar {
   static void StoreColumns(float* to, const Scalar (&columns)[4]) {
     for (int c = 0; c < 4; ++c) to[c] = columns[c].value;
   }
-  static void Round(const Scalar (&x)[8], std::int8_t* q) {
-    for (int i = 0; i < kStep; ++i) {
+  static void Round(const Scalar (&x)[16], std::int8_t* q, std::int8_t* negative) {
+    for (int i = 0; i < 16; ++i) {
       q[i] = static_cast<std::int8_t>(std::lrintf(Max(Set(-127), Min(Set(127), x[i])).value));
+      negative[i] = static_cast<std::int8_t>(-q[i]);
     }
   }
 };

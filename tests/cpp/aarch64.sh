@@ -11,6 +11,8 @@ done
 cmake -S "$(dirname "$0")" -B "$1" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static -DCMAKE_BUILD_TYPE=Release > /dev/null
 cmake --build "$1"
+bash "$(dirname "$0")/instructions.sh" "$1/kernels/libtetraphone_kernels.a" \
+  aarch64-linux-gnu-objdump aarch64-linux-gnu-nm
 for processor in cortex-a53 cortex-a72 cortex-a76 neoverse-n1 max; do
   echo "== $processor"
   qemu-aarch64 -cpu "$processor" "$1/kernels_test"

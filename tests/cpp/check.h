@@ -29,7 +29,9 @@ struct Registration {
 
 class Failure {
  public:
-  Failure(const char* file, int line, const char* condition) { text_ << file << ":" << line << ": " << condition << " "; }
+  Failure(const char* file, int line, const char* condition) {
+    text_ << file << ":" << line << ": " << condition << " ";
+  }
   ~Failure() {
     if (++Failures() <= 20) std::cout << text_.str() << "\n";
   }
@@ -43,8 +45,8 @@ class Failure {
   std::ostringstream text_;
 };
 
-#define TEST(name)                                       \
-  static void name();                                    \
+#define TEST(name)                                            \
+  static void name();                                         \
   static const Registration registration_##name(#name, name); \
   static void name()
 

@@ -1,4 +1,5 @@
-// ARMv8.2-A with SDOT: a lane adds four products. A pair of rows times a column, twice, gives each row's sum in two lanes.
+// ARMv8.2-A with SDOT: a lane adds four products. A pair of rows times a column, twice, gives each row's sum in two
+// lanes.
 
 #include "../instruction_sets.h"
 #include "neon.h"

@@ -29,26 +29,28 @@ struct Neon {
     const float32x4x4_t values = {{columns[0].value, columns[1].value, columns[2].value, columns[3].value}};
     vst4q_f32(to, values);
   }
-  static void Round(const Neon (&x)[2], std::int8_t* q) {
-    const int16x4_t low = vqmovn_s32(vcvtnq_s32_f32(x[0].value));
-    const int8x8_t saturated = vqmovn_s16(vqmovn_high_s32(low, vcvtnq_s32_f32(x[1].value)));
-    vst1_s8(q, vmax_s8(saturated, vdup_n_s8(-127)));
+  static void Round(const Neon (&x)[4], std::int8_t* q, std::int8_t* negative) {
+    const int16x8_t low = vqmovn_high_s32(vqmovn_s32(vcvtnq_s32_f32(x[0].value)), vcvtnq_s32_f32(x[1].value));
+    const int16x8_t high = vqmovn_high_s32(vqmovn_s32(vcvtnq_s32_f32(x[2].value)), vcvtnq_s32_f32(x[3].value));
+    const int8x16_t rounded = vmaxq_s8(vqmovn_high_s16(vqmovn_s16(low), high), vdupq_n_s8(-127));
+    vst1q_s8(q, rounded);
+    vst1q_s8(negative, vnegq_s8(rounded));
   }
 };
 
 // Sums of eight rows and two columns, [column][row]. The columns of X^ lie in pairs.
 using Tile = int32x4_t[2][8];
 
-// Two steps of a pair of rows times a column; adds them to the sums of the two rows, or sets these (kFirst). |sum of two
-// products| <= 2 * 127 * 127 fits in 16 bits. Assembly, because 16 sums, 12 operands and two temporaries fit in the
+// Two steps of a pair of rows times a column; adds them to the sums of the two rows, or sets these (kFirst). |sum of
+// two products| <= 2 * 127 * 127 fits in 16 bits. Assembly, because 16 sums, 12 operands and two temporaries fit in the
 // registers in this order only, which compilers do not keep.
 template <bool kFirst>
 [[gnu::always_inline]] inline void AddPair(int8x16_t w0, int8x16_t w1, int8x16_t x0, int8x16_t x1, int32x4_t (&sums)[8],
                                            int pair) {
-#define TETRAPHONE_PRODUCTS                      \
-  "smull %[t0].8h, %[w0].8b, %[x0].8b\n\t"       \
-  "smull2 %[t1].8h, %[w0].16b, %[x0].16b\n\t"    \
-  "smlal %[t0].8h, %[w1].8b, %[x1].8b\n\t"       \
+#define TETRAPHONE_PRODUCTS                   \
+  "smull %[t0].8h, %[w0].8b, %[x0].8b\n\t"    \
+  "smull2 %[t1].8h, %[w0].16b, %[x0].16b\n\t" \
+  "smlal %[t0].8h, %[w1].8b, %[x1].8b\n\t"    \
   "smlal2 %[t1].8h, %[w1].16b, %[x1].16b\n\t"
   int32x4_t first, second;
   int16x8_t t0, t1;
@@ -186,9 +188,7 @@ void hamilton_gemv_f32_16x4_neon(const Gemv& g) {
       xhat += 4 * kColumns;
     }
     const float32x4_t multipliers = end.Multipliers();
-    Repeat<kColumns>([&](auto c) {
-      Repeat<4>([&](auto i) { end.Store(row + 4 * i, c, sums[c][i], multipliers); });
-    });
+    Repeat<kColumns>([&](auto c) { Repeat<4>([&](auto i) { end.Store(row + 4 * i, c, sums[c][i], multipliers); }); });
   }
 }
 

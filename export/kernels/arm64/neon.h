@@ -37,7 +37,8 @@ struct End {
     vst1q_f32(out + kColumn * out_stride + row, vfmaq_laneq_f32(from, sum, multipliers, kColumn));
   }
   template <int kColumn>
-  void StoreS8(std::int64_t row, Index<kColumn> column, int32x4_t sum, float32x4_t scale, float32x4_t multipliers) const {
+  void StoreS8(std::int64_t row, Index<kColumn> column, int32x4_t sum, float32x4_t scale,
+               float32x4_t multipliers) const {
     Store(row, column, vmulq_f32(vcvtq_f32_s32(sum), scale), multipliers);
   }
   float32x4_t Multipliers() const { return vld1q_f32(multiplier); }
@@ -51,8 +52,8 @@ struct End {
   std::int64_t out_stride;
 };
 
-// Reads 64 bytes and advances. The empty statement keeps the compiler from adding to the pointer once for each read: the
-// read itself advances it.
+// Reads 64 bytes and advances. The empty statement keeps the compiler from adding to the pointer once for each read:
+// the read itself advances it.
 inline int8x16x4_t Next64(const std::int8_t*& from) {
   const int8x16x4_t read = vld1q_s8_x4(from);
   from += 64;
@@ -68,9 +69,7 @@ inline int8x16_t HighNibbles(int8x16_t pair) { return vandq_s8(pair, vdupq_n_s8(
 inline float32x4_t AddGroup(float32x4_t sum, int32x4_t part, float32x4_t scales) {
   return vfmaq_f32(sum, vcvtq_n_f32_s32(part, 4), scales);
 }
-inline float32x4_t LoadHalfScales(const std::uint8_t* from) {
-  return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from)));
-}
+inline float32x4_t LoadHalfScales(const std::uint8_t* from) { return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from))); }
 
 }  // namespace
 }  // namespace tetraphone

@@ -24,9 +24,7 @@ struct Avx2 {
   static Avx2 Fma(Avx2 a, Avx2 b, Avx2 c) { return {_mm256_fmadd_ps(a.value, b.value, c.value)}; }
   static Avx2 Abs(Avx2 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.value)}; }
   static Avx2 Negate(Avx2 a) { return {_mm256_xor_ps(_mm256_set1_ps(-0.0f), a.value)}; }
-  static Avx2 PowerOfTwo(Avx2 a) {
-    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.value), 23))};
-  }
+  static Avx2 PowerOfTwo(Avx2 a) { return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.value), 23))}; }
   static void StoreColumns(float* to, const Avx2 (&columns)[4]) {
     const __m256 low01 = _mm256_unpacklo_ps(columns[0].value, columns[1].value);
     const __m256 high01 = _mm256_unpackhi_ps(columns[0].value, columns[1].value);
@@ -39,10 +37,13 @@ struct Avx2 {
     _mm256_storeu_ps(to + 16, _mm256_permute2f128_ps(row04, row15, 0x31));
     _mm256_storeu_ps(to + 24, _mm256_permute2f128_ps(row26, row37, 0x31));
   }
-  static void Round(const Avx2 (&x)[1], std::int8_t* q) {
-    const __m256i rounded = _mm256_cvtps_epi32(Max(Set(-127), Min(Set(127), x[0])).value);
-    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(q), _mm_packs_epi16(words, words));
+  static void Round(const Avx2 (&x)[2], std::int8_t* q, std::int8_t* negative) {
+    const __m256i low = _mm256_cvtps_epi32(Max(Set(-127), Min(Set(127), x[0])).value);
+    const __m256i high = _mm256_cvtps_epi32(Max(Set(-127), Min(Set(127), x[1])).value);
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+    const __m128i rounded = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(q), rounded);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(negative), _mm_sub_epi8(_mm_setzero_si128(), rounded));
   }
 };
 

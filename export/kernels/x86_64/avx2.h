@@ -24,7 +24,8 @@ constexpr std::int64_t kHalfRows = 8;
 // The end of a product: eight rows of a column.
 inline void Store(const Gemv& g, std::int64_t row, int column, __m256 sum) {
   const __m256 init = _mm256_loadu_ps(g.init + column * g.init_stride + row);
-  _mm256_storeu_ps(g.out + column * g.out_stride + row, _mm256_fmadd_ps(sum, _mm256_set1_ps(g.multiplier[column]), init));
+  _mm256_storeu_ps(g.out + column * g.out_stride + row,
+                   _mm256_fmadd_ps(sum, _mm256_set1_ps(g.multiplier[column]), init));
 }
 
 inline void StoreS8(const Gemv& g, std::int64_t row, int column, __m256i sum) {

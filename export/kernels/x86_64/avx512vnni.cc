@@ -20,67 +20,102 @@ inline __m512i Broadcast8Wide(const std::int8_t* from) {
   return _mm512_set1_epi64(eight);
 }
 
-inline __m256i ReduceWide(__m512i sums) {
-  return Reduce(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
+// The sums of a tile from the lanes of its halves: a row's lie in two neighbouring lanes.
+inline __m512i Reduce(__m512i low, __m512i high) {
+  const __m512i first = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i second = _mm512_or_si512(first, _mm512_set1_epi32(1));
+  return _mm512_add_epi32(_mm512_permutex2var_epi32(low, first, high), _mm512_permutex2var_epi32(low, second, high));
+}
+
+// The end of a product: a tile of a column.
+inline void StoreTile(const Gemv& g, std::int64_t row, int column, __m512 sum) {
+  const __m512 init = _mm512_loadu_ps(g.init + column * g.init_stride + row);
+  _mm512_storeu_ps(g.out + column * g.out_stride + row,
+                   _mm512_fmadd_ps(sum, _mm512_set1_ps(g.multiplier[column]), init));
+}
+
+// Calls multiply(Index<tiles>, tile) for all tiles, kTogether side by side as long as there are so many: enough sums to
+// hide an addition's latency.
+template <int kTogether, typename Multiply>
+inline void ForTiles(const Gemv& g, const Multiply& multiply) {
+  std::int64_t tile = 0;
+  for (; tile + kTogether <= g.tiles; tile += kTogether) multiply(Index<kTogether>(), tile);
+  for (; tile < g.tiles; ++tile) multiply(Index<1>(), tile);
+}
+
+template <int kTiles>
+void MultiplyS8(const Gemv& g, std::int64_t tile, const Corrections& corrections) {
+  const __m512i sign = _mm512_set1_epi8(-128);
+  const std::int64_t half_bytes = g.groups * kSteps * 64;
+  const std::uint8_t* weights = g.values + 2 * tile * half_bytes;
+  const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
+  __m512i sums[4][2 * kTiles];  // [column][half]
+  Repeat<kColumns>([&](auto c) {
+    Repeat<2 * kTiles>([&](auto half) { sums[c][half] = _mm512_set1_epi64(InOneLane(corrections.columns[c])); });
+  });
+  for (std::int64_t step = 0; step < g.groups * kSteps; ++step) {
+    __m512i w[2 * kTiles];
+    Repeat<2 * kTiles>([&](auto half) { w[half] = _mm512_xor_si512(Load64(weights + half * half_bytes), sign); });
+    Repeat<kColumns>([&](auto c) {
+      const __m512i x = Broadcast8Wide(xhat + c * kStep);
+      Repeat<2 * kTiles>([&](auto half) { sums[c][half] = MultiplyAdd(sums[c][half], w[half], x); });
+    });
+    weights += 64;
+    xhat += kColumns * kStep;
+  }
+  Repeat<kTiles>([&](auto t) {
+    const std::int64_t row = (tile + t) * kTileRows;
+    const __m512 scales = _mm512_castsi512_ps(Load64(g.scales + row * 4));
+    Repeat<kColumns>([&](auto c) {
+      const __m512i sum = Reduce(sums[c][2 * t], sums[c][2 * t + 1]);
+      StoreTile(g, row, c, _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scales));
+    });
+  });
 }
 
 void hamilton_gemv_s8_16x4_avx512vnni(const Gemv& g) {
   const Corrections corrections = CorrectionsS8(g);
-  const __m512i sign = _mm512_set1_epi8(-128);
-  const std::int64_t half_bytes = g.groups * kSteps * 64;
-  const std::uint8_t* weights = g.values;
-  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kTileRows) {
-    const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
-    __m512i sums[4][2];  // [column][half]
-    Repeat<kColumns>([&](auto c) { sums[c][0] = sums[c][1] = _mm512_set1_epi64(InOneLane(corrections.columns[c])); });
-    for (std::int64_t step = 0; step < g.groups * kSteps; ++step) {
-      const __m512i low = _mm512_xor_si512(Load64(weights), sign);
-      const __m512i high = _mm512_xor_si512(Load64(weights + half_bytes), sign);
-      Repeat<kColumns>([&](auto c) {
-        const __m512i x = Broadcast8Wide(xhat + c * kStep);
-        sums[c][0] = MultiplyAdd(sums[c][0], low, x);
-        sums[c][1] = MultiplyAdd(sums[c][1], high, x);
-      });
-      weights += 64;
-      xhat += kColumns * kStep;
-    }
-    weights += half_bytes;
-    Repeat<kColumns>([&](auto c) {
-      StoreS8(g, row, c, ReduceWide(sums[c][0]));
-      StoreS8(g, row + kHalfRows, c, ReduceWide(sums[c][1]));
-    });
-  }
+  ForTiles<2>(g, [&](auto tiles, std::int64_t tile) { MultiplyS8<tiles>(g, tile, corrections); });
 }
 
 void hamilton_gemv_s4_16x4_avx512vnni(const Gemv& g) {
   const __m512i eights = _mm512_set1_epi8(-0x78), fifteen = _mm512_set1_epi8(15);
+  const std::int64_t half_bytes = g.groups * kSteps * 32;
   const std::uint8_t* weights = g.values;
-  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
+  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kTileRows) {
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
-    __m256 sums[4] = {};
+    __m512 sums[4] = {};
     for (std::int64_t group = 0; group < g.groups; ++group) {
       const Corrections corrections = CorrectionsS4(g, group);
-      __m512i parts[4];
-      Repeat<kColumns>([&](auto c) { parts[c] = _mm512_set1_epi64(InOneLane(corrections.columns[c])); });
+      __m512i parts[4][2];  // [column][half]
+      Repeat<kColumns>(
+          [&](auto c) { parts[c][0] = parts[c][1] = _mm512_set1_epi64(InOneLane(corrections.columns[c])); });
       Repeat<2>([&](auto) {
-        const __m512i pair = _mm512_xor_si512(Load64(weights), eights);
-        const __m512i w0 = _mm512_and_si512(pair, fifteen);
-        const __m512i w1 = _mm512_and_si512(_mm512_srli_epi16(pair, 4), fifteen);
+        __m512i w[2][2];  // [half][step]
+        Repeat<2>([&](auto half) {
+          const __m512i pair = _mm512_xor_si512(Load64(weights + half * half_bytes), eights);
+          w[half][0] = _mm512_and_si512(pair, fifteen);
+          w[half][1] = _mm512_and_si512(_mm512_srli_epi16(pair, 4), fifteen);
+        });
         Repeat<kColumns>([&](auto c) {
-          parts[c] = MultiplyAdd(parts[c], w0, Broadcast8Wide(xhat + c * kStep));
-          parts[c] = MultiplyAdd(parts[c], w1, Broadcast8Wide(xhat + (kColumns + c) * kStep));
+          Repeat<2>([&](auto step) {
+            const __m512i x = Broadcast8Wide(xhat + (step * kColumns + c) * kStep);
+            Repeat<2>([&](auto half) { parts[c][half] = MultiplyAdd(parts[c][half], w[half][step], x); });
+          });
         });
         weights += 64;
         xhat += 2 * kColumns * kStep;
       });
-      const std::uint8_t* scales = HalfScales(g, row, group);
-      Repeat<kColumns>([&](auto c) { sums[c] = AddGroup(sums[c], ReduceWide(parts[c]), scales); });
+      const __m512 scales = _mm512_cvtph_ps(Load32(HalfScales(g, row, group)));
+      Repeat<kColumns>([&](auto c) {
+        sums[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(Reduce(parts[c][0], parts[c][1])), scales, sums[c]);
+      });
     }
-    Repeat<kColumns>([&](auto c) { Store(g, row, c, sums[c]); });
+    weights += half_bytes;
+    Repeat<kColumns>([&](auto c) { StoreTile(g, row, c, sums[c]); });
   }
 }
 
-// kTiles tiles side by side: enough sums to hide an addition's latency.
 template <int kTiles>
 void MultiplyF32(const Gemv& g, std::int64_t tile) {
   const std::int64_t depth = g.groups * kGroup;
@@ -97,19 +132,12 @@ void MultiplyF32(const Gemv& g, std::int64_t tile) {
     weights += kTileRows * 4;
     xhat += kColumns;
   }
-  Repeat<kTiles>([&](auto t) {
-    Repeat<kColumns>([&](auto c) {
-      const std::int64_t row = (tile + t) * kTileRows;
-      const __m512 init = _mm512_loadu_ps(g.init + c * g.init_stride + row);
-      _mm512_storeu_ps(g.out + c * g.out_stride + row, _mm512_fmadd_ps(sums[c][t], _mm512_set1_ps(g.multiplier[c]), init));
-    });
-  });
+  Repeat<kTiles>(
+      [&](auto t) { Repeat<kColumns>([&](auto c) { StoreTile(g, (tile + t) * kTileRows, c, sums[c][t]); }); });
 }
 
 void hamilton_gemv_f32_16x4_avx512vnni(const Gemv& g) {
-  std::int64_t tile = 0;
-  for (; tile + 4 <= g.tiles; tile += 4) MultiplyF32<4>(g, tile);
-  for (; tile < g.tiles; ++tile) MultiplyF32<1>(g, tile);
+  ForTiles<4>(g, [&](auto tiles, std::int64_t tile) { MultiplyF32<tiles>(g, tile); });
 }
 
 void expand_s8_avx512vnni(const Expand& e) {

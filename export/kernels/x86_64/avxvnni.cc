@@ -39,9 +39,11 @@ void hamilton_gemv_s4_16x4_avxvnni(const Gemv& g) {
     for (std::int64_t group = 0; group < g.groups; ++group) {
       const Corrections corrections = CorrectionsS4(g, group);
       __m256i parts[4][2];
-      Repeat<kColumns>([&](auto c) { parts[c][0] = parts[c][1] = _mm256_set1_epi64x(InOneLane(corrections.columns[c])); });
+      Repeat<kColumns>(
+          [&](auto c) { parts[c][0] = parts[c][1] = _mm256_set1_epi64x(InOneLane(corrections.columns[c])); });
       for (int two = 0; two < 2; ++two) {
-        const __m256i low = _mm256_xor_si256(Load32(weights), eights), high = _mm256_xor_si256(Load32(weights + 32), eights);
+        const __m256i low = _mm256_xor_si256(Load32(weights), eights),
+                      high = _mm256_xor_si256(Load32(weights + 32), eights);
         const __m256i low0 = _mm256_and_si256(low, fifteen), high0 = _mm256_and_si256(high, fifteen);
         const __m256i low1 = _mm256_and_si256(_mm256_srli_epi16(low, 4), fifteen);
         const __m256i high1 = _mm256_and_si256(_mm256_srli_epi16(high, 4), fifteen);

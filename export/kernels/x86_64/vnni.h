@@ -1,5 +1,6 @@
-// VPDPBUSD multiplies unsigned bytes by signed ones: weights are used 128 (int4: 8) too large, and what that adds, 128 (8)
-// times the sum of a column, is subtracted beforehand. The sums of every group and column, int32 [groups][4], follow X^.
+// VPDPBUSD multiplies unsigned bytes by signed ones: weights are used 128 (int4: 8) too large, and what that adds, 128
+// (8) times the sum of a column, is subtracted beforehand. The sums of every group and column, int32 [groups][4],
+// follow X^.
 
 #pragma once
 
