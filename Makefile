@@ -6,7 +6,7 @@ BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.map')
 
-.PHONY: setup demo test lint types cpp-tests arm-tests benchmark real-speech clean
+.PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark real-speech clean
 
 setup: .venv/ready
 
@@ -52,6 +52,34 @@ cpp-tests: setup
 
 arm-tests: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/cpp/aarch64.sh build/cpp-aarch64
+
+# Native, with ThreadSanitizer, and with the fuzz targets under AddressSanitizer; pytest runs what is built here.
+RECOGNIZER := $(BIN)/cmake -S tests/recognizer -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+              -DPython_ROOT_DIR=$(CURDIR)/.venv -DPython_FIND_VIRTUALENV=ONLY
+recognizer-tests: setup
+	$(RECOGNIZER) -B build/recognizer
+	$(BIN)/cmake --build build/recognizer
+	$(BIN)/ctest --test-dir build/recognizer --output-on-failure
+	$(RECOGNIZER) -B build/recognizer-tsan -DTETRAPHONE_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	$(BIN)/cmake --build build/recognizer-tsan --target streams
+	@if command -v clang++ > /dev/null; then $(MAKE) --no-print-directory build/fuzz/ready; \
+	else echo "skipped: the fuzz targets, since clang++ is missing (Debian: clang)"; fi
+
+build/fuzz/ready: $(NATIVE)
+	$(RECOGNIZER) -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DTETRAPHONE_FUZZ=ON \
+	  -DTETRAPHONE_SANITIZE=address,undefined
+	$(BIN)/cmake --build build/fuzz
+	touch $@
+
+# An hour for each target; what it finds is left in build/fuzz.
+FUZZ_SECONDS ?= 3600
+fuzz: setup build/fuzz/ready
+	for target in wav model chunks; do mkdir -p build/fuzz/$$target; \
+	  TETRAPHONE_FUZZ_MODEL=tests/fuzz/corpus/model/small.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
+	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/fuzz/corpus/$$target || exit 1; done
+
+arm-recognizer: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/recognizer/aarch64.sh build/recognizer-aarch64
 
 benchmark: setup
 	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json

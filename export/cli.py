@@ -20,6 +20,7 @@ from tetraphone.train.synthesize import SynthesisOptions
 from tetraphone.train.training import TrainOptions
 
 from .benchmark import TrainingBenchmark
+from .recognizer import Recognizer, StreamOptions, default_model
 
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
 
@@ -121,6 +122,7 @@ class Evaluate:
     """Processor threads of a checkpoint; a .pte file always takes one."""
     show: int = 0
     """Utterances to show, reference above recognised phones."""
+    decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -131,7 +133,7 @@ class Evaluate:
         from .model import evaluate, load_model
 
         torch.set_num_threads(self.threads)
-        result = evaluate(load_model(self.model), read_corpus(self.corpus, "test"), self.show, say)
+        result = evaluate(load_model(self.model, self.decoding), read_corpus(self.corpus, "test"), self.show, say)
         for problem in result["problems"]:
             say(f"left out {problem}")
         return result
@@ -181,10 +183,13 @@ class Export:
 
 @dataclass(frozen=True)
 class Recognize:
-    """Print the phones of a recording with start, end (seconds) and confidence (0 to 1)."""
+    """Print the phones of a recording, or of the microphone, with start, end (seconds) and confidence (0 to 1)."""
 
-    recording: Positional[Annotated[Path, arg(metavar="RECORDING")]]
+    recording: Positional[Annotated[Path | None, arg(metavar="RECORDING")]] = None
     """Any rate, channel count and format that libsndfile reads."""
+    microphone: bool = False
+    """Listen until Ctrl-C, with the level and the phones as they come (extra `microphone`; a .pte file only)."""
+    decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
     model: Annotated[Path | None, arg(metavar="MODEL")] = None
     """A .pte file or a checkpoint; by default the model that ships, else the one that `make demo` made."""
     plot: Annotated[Path | None, arg(metavar="PNG")] = None
@@ -192,11 +197,19 @@ class Recognize:
     json: Json = False
 
     def run(self) -> dict[str, Any]:
-        from .model import default_model, load_model, recognize
-
+        if (self.recording is None) != self.microphone:
+            say("tetraphone recognize: give either a recording or --microphone; --help tells the usage")
+            sys.exit(2)
         path = self.model or default_model()
         say(f"model {path}")
-        return recognize(self.recording, load_model(path), self.plot)
+        if self.recording is None:
+            from .microphone import listen
+
+            with Recognizer.load(path) as recognizer:
+                return listen(recognizer, self.decoding, say)
+        from .model import load_model, recognize
+
+        return recognize(self.recording, load_model(path, self.decoding), self.plot)
 
 
 @dataclass(frozen=True)

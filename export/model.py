@@ -1,9 +1,8 @@
 """A model as its user sees it: samples in, phones out, from a .pte file (ExecuTorch) or a checkpoint (torch)."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,24 @@ from tqdm import tqdm
 
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
-from tetraphone.train.audio import Samples, read_recording
+from tetraphone.train.audio import Samples, read_samples, to_mono
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
-from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
+from tetraphone.train.features import Frames, log_mel, network_input
+from tetraphone.train.model import Checkpoint
 from tetraphone.train.pictures import draw_recording
 from tetraphone.train.scoring import Errors, TimedPhone, greedy
 
-from .runtime import Program
+from .recognizer import Recognizer, StreamOptions
 
-SHIPPED = Path(__file__).parent / "models"
-DEMO = Path("demo")
+
+@dataclass(frozen=True)
+class Heard:
+    """What a model made of a recording."""
+
+    phones: list[TimedPhone]
+    energies: Frames
+    """Log-mel energies [frames, bands], for a spectrogram."""
 
 
 @dataclass(frozen=True)
@@ -31,65 +37,51 @@ class Model:
 
     name: str
     phones: tuple[str, ...]
-    features: FeatureOptions
-    normalisation: Normalisation
-    scores: Callable[[Frames], Frames]
-    """[network frames, inputs] of a whole utterance → scores [network frames, phones + 1], blank first."""
-
-    def recognize(self, samples: Samples) -> list[TimedPhone]:
-        """The phones of an utterance: mono samples in [−1, 1] at `features.sample_rate`."""
-        frames = network_input(log_mel(samples, self.features), self.features, self.normalisation)
-        return greedy(self.scores(frames), self.phones, self.features.shift) if len(frames) else []
+    hop: float
+    """Seconds between two frames of log-mel energies."""
+    hear: Callable[[Samples, int], Heard]
+    """Takes samples [frames, channels] in [−1, 1], and their rate in Hz."""
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path, options: StreamOptions | None = None) -> Model:
     """A .pte file or a checkpoint, by the name's ending.
 
+    Args:
+        options: how the recogniser of a .pte file decodes; a checkpoint's best path is all there is.
+
     Raises:
-        InputError: the file is missing, damaged, or not a model of this version.
+        InputError: the file is missing, damaged, or not a model of this version; it has no such options.
     """
     if path.suffix == ".pte":
-        return _from_program(Program.load(path))
-    checkpoint = load_checkpoint(path)
-    model = checkpoint.model.eval()
-    return Model(
-        str(path),
-        checkpoint.phones,
-        checkpoint.features,
-        checkpoint.normalisation,
-        lambda x: quantized_scores(model, torch.from_numpy(x)).numpy(),
-    )
+        return _from_program(Recognizer.load(path), str(path), options)
+    if options not in (None, StreamOptions()):
+        raise InputError(f"{path} is a checkpoint, decoded by its best path; export it for other ways to decode")
+    return _from_checkpoint(load_checkpoint(path), str(path))
 
 
-def _from_program(program: Program) -> Model:
-    data = program.metadata
-    try:
-        phones = tuple(data["phones"].split())
-        features = FeatureOptions(**json.loads(data["feature_options"]))
-        # Copied: the runtime's tensors live no longer than the method that gave them.
-        statistics = [data[f"normalisation_{name}"].clone().numpy() for name in ("mean", "deviation")]
-    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise InputError(
-            f"{program.name} lacks metadata or has a wrong one ({error}); export the model again"
-        ) from error
-    shapes = {array.shape for array in statistics}
-    if program.inputs != features.inputs or shapes != {(4 * features.bands,)} or program.outputs != len(phones) + 1:
-        raise InputError(f"{program.name} has metadata of another network; export the model again")
-    normalisation = Normalisation(statistics[0], statistics[1])
-    scores = lambda x: program.run(torch.from_numpy(x))[0].numpy()  # noqa: E731
-    return Model(program.name, phones, features, normalisation, scores)
+def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
+    def hear(samples: Samples, rate: int) -> Heard:
+        with recognizer.stream(options, bands=True) as stream:
+            stream.accept(samples, rate)
+            stream.finish()
+            return Heard(stream.poll(), stream.bands())
+
+    return Model(name, recognizer.phones, recognizer.hop, hear)
 
 
-def default_model() -> Path:
-    """The model that ships with the package, else the one that `make demo` made in the working folder.
+def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
+    model, features = checkpoint.model.eval(), checkpoint.features
 
-    Raises:
-        InputError: there is neither.
-    """
-    found = [*sorted(SHIPPED.glob("*-int8.pte")), *sorted(DEMO.glob("*-int8.pte"))]
-    if not found:
-        raise InputError(f"no model ships with this version and {DEMO} holds none; run `make demo` or give --model")
-    return found[0]
+    def hear(samples: Samples, rate: int) -> Heard:
+        energies = log_mel(to_mono(samples, rate, features.sample_rate), features)
+        frames = torch.from_numpy(network_input(energies, features, checkpoint.normalisation))
+        if not len(frames):
+            return Heard([], energies)
+        phones = greedy(quantized_scores(model, frames).numpy(), checkpoint.phones, features.shift, features.offset)
+        end = round(len(samples) / rate, 3)
+        return Heard([replace(item, end=min(item.end, end)) for item in phones], energies)
+
+    return Model(name, checkpoint.phones, features.hop_ms / 1000, hear)
 
 
 def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, Any]:
@@ -104,22 +96,21 @@ def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, A
     Raises:
         InputError: the recording cannot be read.
     """
-    samples = read_recording(path, model.features.sample_rate)
-    phones = model.recognize(samples)
+    samples, rate = read_samples(path)
+    heard = model.hear(samples, rate)
     if plot is not None:
-        draw_recording(log_mel(samples, model.features), model.features, phones, path.name, plot)
+        draw_recording(heard.energies, model.hop, heard.phones, path.name, plot)
     return {
         "recording": str(path),
-        "duration": round(len(samples) / model.features.sample_rate, 3),
-        "phones": [item.__dict__ for item in phones],
+        "duration": round(len(samples) / rate, 3),
+        "phones": [item.__dict__ for item in heard.phones],
     }
 
 
-def _readable(corpus: Corpus, model: Model, problems: list[str]) -> Iterator[tuple[tuple[str, ...], Samples]]:
+def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[tuple[str, ...], Samples, int]]:
     for utterance in tqdm(corpus.utterances, "evaluating", unit="utt", leave=False, dynamic_ncols=True):
         try:
-            rate = model.features.sample_rate
-            yield utterance.phones, read_recording(utterance.audio, rate, utterance.start, utterance.duration)
+            yield utterance.phones, *read_samples(utterance.audio, utterance.start, utterance.duration)
         except InputError as error:
             problems.append(f"{utterance.id}: {error}")
 
@@ -139,14 +130,14 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     """
     problems = list(corpus.problems)
     errors, seconds, audio = Errors(), 0.0, 0.0
-    for reference, samples in _readable(corpus, model, problems):
+    for reference, samples, rate in _readable(corpus, problems):
         started = time.perf_counter()
-        phones = model.recognize(samples)
+        phones = [item.phone for item in model.hear(samples, rate).phones]
         seconds += time.perf_counter() - started
-        audio += len(samples) / model.features.sample_rate
+        audio += len(samples) / rate
         if errors.utterances < show:
-            say(f"reference:  {' '.join(reference)}\nrecognised: {' '.join(item.phone for item in phones)}")
-        errors.add(reference, [item.phone for item in phones])
+            say(f"reference:  {' '.join(reference)}\nrecognised: {' '.join(phones)}")
+        errors.add(reference, phones)
     if not errors.utterances:
         raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
     return {

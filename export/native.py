@@ -16,6 +16,15 @@ RESULTS = {
     "tetraphone_instruction_set": ctypes.c_char_p,
     "tetraphone_status_text": ctypes.c_char_p,
     "tetraphone_packed_bytes": ctypes.c_size_t,
+    "tetraphone_error": ctypes.c_char_p,
+    "tetraphone_recognizer_load": ctypes.c_uint64,
+    "tetraphone_recognizer_load_bytes": ctypes.c_uint64,
+    "tetraphone_default_options": None,
+    "tetraphone_stream_open": ctypes.c_uint64,
+    "tetraphone_stream_poll": ctypes.c_int64,
+    "tetraphone_stream_provisional": ctypes.c_int64,
+    "tetraphone_stream_bands": ctypes.c_int64,
+    "tetraphone_stream_scores": ctypes.c_int64,
 }
 """What functions of the library return that do not return an int."""
 

@@ -20,10 +20,10 @@ from torch.export import Dim
 from tetraphone.train.errors import InputError
 
 from .native import library
-from .operators import Kind
+from .operators import OPERATORS, Kind
 
 MAGIC = b"TETRAPHN"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 TRAILER = struct.Struct("<8sII")
 MAX_FRAMES = 128
 """The most network frames of one call: the planned memory follows it; longer recordings go in chunks."""
@@ -86,7 +86,7 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
         metadata: constant methods of the program; int, float, str or tensor.
 
     Raises:
-        InputError: the runtime lacks an operator that the program needs.
+        InputError: the runtime lacks an operator that the program needs, or a constant method gives another value.
     """
     network = Network(layers)
     states = network.initial_state()
@@ -115,12 +115,33 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     if missing:
         raise InputError(f"the runtime has no operator {', '.join(missing)}; this network cannot be exported")
     content: bytes = program.buffer
+    _check_metadata(content, metadata)
     return content + TRAILER.pack(MAGIC, FORMAT_VERSION, zlib.crc32(content))
 
 
+def _check_metadata(content: bytes, metadata: Metadata) -> None:
+    """Runs the constant methods: the exporter cuts text at a zero byte and flattens containers without a word."""
+    program = Runtime.get().load_program(content)
+    for key, value in metadata.items():
+        method = program.load_method(key) if key in program.method_names - {"forward"} else None
+        found = method.execute([]) if method is not None else []
+        if len(found) != 1 or not _same(found[0], value):
+            becomes = ", ".join(map(repr, found)) or "nothing"
+            mend = "give one number or tensor, or text without zero bytes, under such a name"
+            raise InputError(f"metadata {key!r}: {value!r} becomes {becomes} in a program; {mend}")
+
+
+def _same(found: Any, value: Any) -> bool:
+    """Equal, NaN too."""
+    if isinstance(found, Tensor):
+        alike = isinstance(value, Tensor) and (found.dtype, found.shape) == (value.dtype, value.shape)
+        return alike and torch.allclose(found, value, rtol=0, atol=0, equal_nan=True)
+    return isinstance(value, type(found)) and (found == value or (found != found and value != value))
+
+
 def missing_operators(program: Any) -> list[str]:
-    """Operators of an ExecuTorch program that the runtime does not have."""
+    """Operators of an ExecuTorch program that a device does not have: all but our own, which this library registers."""
     library()
-    known = Runtime.get().operator_registry.operator_names
+    known = {f"quaternion::{name}.out" for name in OPERATORS} & Runtime.get().operator_registry.operator_names
     needed = {f"{operator.name}.{operator.overload}" for plan in program.execution_plan for operator in plan.operators}
     return sorted(needed - known)

@@ -1,50 +1,26 @@
-"""Runs a .pte file in ExecuTorch's Python runtime."""
+"""Runs a program in ExecuTorch's Python runtime, from any state: the exporter's check of what it writes.
 
-import zlib
+Recognition goes through `recognizer.py`, which verifies a file before it is used.
+"""
+
 from pathlib import Path
 from typing import Any
 
 import torch
-from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.runtime import Runtime, Verification
 from torch import Tensor
 
 from tetraphone.train.errors import InputError
 
 from .native import library
-from .program import FORMAT_VERSION, MAGIC, MAX_FRAMES, TRAILER, missing_operators
-
-
-def verified(content: bytes, name: str) -> bytes:
-    """`content`, if its trailer is that of an undamaged file of this format.
-
-    Raises:
-        InputError: it is too short, not a Tetraphone model, of another format, or damaged.
-    """
-    if len(content) <= TRAILER.size or content[-TRAILER.size :][: len(MAGIC)] != MAGIC:
-        raise InputError(f"{name} is not a Tetraphone model, or cut short; `tetraphone export` writes one")
-    _, version, checksum = TRAILER.unpack(content[-TRAILER.size :])
-    if version != FORMAT_VERSION:
-        raise InputError(f"{name} has format {version}, this version reads {FORMAT_VERSION}; export the model again")
-    if zlib.crc32(content[: -TRAILER.size]) != checksum:
-        raise InputError(f"{name} is damaged (its checksum is wrong); copy or export it again")
-    return content
-
-
-def _missing_operators(content: bytes) -> str:
-    """What the runtime lacks for a program that it refused to load, if that is why."""
-    try:
-        missing = missing_operators(deserialize_pte_binary(content).program)
-    except Exception:  # whatever a damaged program makes the reader raise, the runtime's own error tells more
-        return ""
-    return f"the runtime has no operator {', '.join(missing)}" if missing else ""
+from .program import MAX_FRAMES
 
 
 class Program:
     """A loaded model. The state is explicit: `run` takes it and returns the next, so streams do not share any.
 
     Raises:
-        InputError: the file is missing, damaged, or not a model of this version.
+        InputError: ExecuTorch cannot load it.
     """
 
     def __init__(self, content: bytes, name: str) -> None:
@@ -52,7 +28,7 @@ class Program:
         self.name = name
         try:
             # The program refers to the bytes: they live as long as it does.
-            self._content = verified(content, name)
+            self._content = content
             self._program = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
             method = self._program.load_method("forward")
             assert method is not None
@@ -66,8 +42,7 @@ class Program:
                 key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})
             }
         except (RuntimeError, ValueError, TypeError, LookupError, AssertionError) as error:
-            fault = _missing_operators(content) or error
-            raise InputError(f"{name} does not load in ExecuTorch: {fault}; export the model again") from error
+            raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
 
     @classmethod
     def load(cls, path: Path) -> "Program":

@@ -1,10 +1,9 @@
 """From a checkpoint to a .pte file, which is run against the checkpoint before it is left there."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,14 +26,6 @@ QUANTIZED_TOLERANCE = 0.05
 """Greatest mean difference of a score between a quantised checkpoint in torch and its file, whose hidden states round
 differently now and then; over the standard deviation of the scores."""
 CHECK_FRAMES = 300
-
-
-@dataclass(frozen=True)
-class ExportOptions:
-    """How to export."""
-
-    format: Literal["pte"] = "pte"
-    """pte: one ExecuTorch program."""
 
 
 def _weight(module: nn.Module | Tensor) -> tuple[Tensor, Tensor | None]:
@@ -75,8 +66,7 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     outputs = len(checkpoint.phones) + 1
     block = pack(Kind.LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
     layers.append(PackedLayer(Kind.LINEAR, outputs, block))
-    matrices = sum(parameter.dim() > 1 for parameter in checkpoint.model.parameters())
-    matrices += sum(isinstance(module, QuantizedWeight) for module in checkpoint.model.modules())
+    matrices = len(_matrices(checkpoint.model))
     assert matrices == 2 * network.layers + 1, f"{matrices} weight matrices, {2 * network.layers + 1} exported"
     return layers
 
@@ -86,11 +76,14 @@ def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
     features = checkpoint.features
     return {
         "phones": " ".join(checkpoint.phones),
-        "feature_options": json.dumps(asdict(features), sort_keys=True),
+        **asdict(features),
         "normalisation_mean": torch.from_numpy(checkpoint.normalisation.mean),
         "normalisation_deviation": torch.from_numpy(checkpoint.normalisation.deviation),
         "frame_shift": features.shift,
+        "frame_offset": features.offset,
         "delay": features.delay,
+        "confidence_slope": 1.0,
+        "confidence_intercept": 0.0,
         "kind": checkpoint.network.kind,
         "direction": checkpoint.network.direction,
         "layers": checkpoint.network.layers,
@@ -119,15 +112,15 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         "bytes": len(content),
         "weight_bytes": sum(layer.block.numel() for layer in layers),
         "number_format": checkpoint.quantization or "float32",
-        "weights": _weights(checkpoint),
+        "weights": sum(matrix.numel() for matrix in _matrices(checkpoint.model)),
         "difference": difference,
     }
 
 
-def _weights(checkpoint: Checkpoint) -> int:
-    quantized = [module for module in checkpoint.model.modules() if isinstance(module, QuantizedWeight)]
-    plain = [parameter for parameter in checkpoint.model.parameters() if parameter.dim() > 1]
-    return sum(weight.values.numel() for weight in quantized) + sum(parameter.numel() for parameter in plain)
+def _matrices(model: nn.Module) -> list[Tensor]:
+    """Every weight matrix, quantised or not."""
+    quantized = [module.values for module in model.modules() if isinstance(module, QuantizedWeight)]
+    return [*quantized, *(parameter for parameter in model.parameters() if parameter.dim() > 1)]
 
 
 def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -> float:

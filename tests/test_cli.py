@@ -17,7 +17,7 @@ import torch
 from checkpoints import make_checkpoint
 from rapidfuzz.distance import Levenshtein
 
-from tetraphone.export import cli, model
+from tetraphone.export import cli, recognizer
 from tetraphone.export.cli import main
 from tetraphone.train.audio import Samples
 from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, quaternion_frames
@@ -248,14 +248,14 @@ def test_default_model(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(model, "SHIPPED", tmp_path / "models")
+    monkeypatch.setattr(recognizer, "SHIPPED", tmp_path / "models")
     assert run("recognize", work / "0.wav") == 1
     assert "make demo" in capfd.readouterr().err
     for folder in ("demo", "models"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "qlstm-int8.pte").write_bytes((work / "int8.pte").read_bytes())
         json_of(capfd, "recognize", work / "0.wav")
-        assert model.default_model().parent.name == folder
+        assert recognizer.default_model().parent.name == folder
 
 
 def test_quantize_and_export_say_what_they_wrote(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

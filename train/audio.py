@@ -17,8 +17,8 @@ LEAST_RATE = 1000
 """Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
 
 
-def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
-    """Mono samples in [−1, 1] at `rate` Hz: channels averaged, resampled within the band.
+def read_samples(path: Path, start: float = 0.0, duration: float | None = None) -> tuple[Samples, int]:
+    """Samples [frames, channels] in [−1, 1] as the recording has them, and its rate in Hz.
 
     Args:
         start, duration: the part to read, in seconds; all by default.
@@ -38,7 +38,16 @@ def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | 
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
         raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
-    mono = samples.mean(axis=1)
-    if not np.isfinite(mono).all():
+    if not np.isfinite(samples).all():
         raise InputError(f"{path} holds samples that are not finite; export the recording again")
-    return np.asarray(soxr.resample(mono, native, rate, quality="HQ"), np.float32)
+    return samples, native
+
+
+def to_mono(samples: Samples, native: int, rate: int) -> Samples:
+    """[frames, channels] at `native` Hz → [frames] at `rate` Hz: channels averaged, resampled within the band."""
+    return np.asarray(soxr.resample(samples.mean(axis=1), native, rate, quality="HQ"), np.float32)
+
+
+def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
+    """A recording, or a part of it, as mono samples at `rate` Hz; see `read_samples` and `to_mono`."""
+    return to_mono(*read_samples(path, start, duration), rate)

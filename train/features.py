@@ -56,6 +56,11 @@ class FeatureOptions:
         return self.stride * self.hop_ms / 1000
 
     @property
+    def offset(self) -> float:
+        """Seconds: input k stands for the sound from k · shift + offset to (k + 1) · shift + offset, at its centre."""
+        return ((self.stack - self.stride) * self.hop_ms + self.window_ms - self.hop_ms) / 2000
+
+    @property
     def delay(self) -> float:
         """Seconds from the start of an input's first frame to the last sample that it depends on."""
         return ((self.stack - 1 + LOOK_AHEAD) * self.hop_ms + self.window_ms) / 1000

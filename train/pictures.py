@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from .features import FeatureOptions, Frames
+from .features import Frames
 from .files import write_atomically
 from .scoring import TimedPhone
 
@@ -60,9 +60,13 @@ def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str],
     _save(figure, path)
 
 
-def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
-    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain; in rows."""
-    seconds = max(len(mel), 1) * options.hop_ms / 1000
+def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
+    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain; in rows.
+
+    Args:
+        hop: seconds from frame to frame.
+    """
+    seconds = max(len(mel), 1) * hop
     row = max(min(seconds, ROW_SECONDS), seconds / MOST_ROWS)
     rows = math.ceil(round(seconds / row, 6))
     figure = Figure(figsize=(max(4.0, 2.6 * min(row, ROW_SECONDS)), 3.2 * rows), layout="constrained")
@@ -71,7 +75,7 @@ def draw_recording(mel: Frames, options: FeatureOptions, phones: Sequence[TimedP
     for index in range(rows):
         spectrogram, labels = axes[2 * index], axes[2 * index + 1]
         if len(mel):
-            extent = (0, seconds, 0, options.bands)
+            extent = (0, seconds, 0, mel.shape[1])
             spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=extent)
         spectrogram.set_ylabel("mel band")
         spectrogram.tick_params(labelbottom=False)

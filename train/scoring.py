@@ -36,12 +36,13 @@ def log_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
     return posteriors
 
 
-def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float) -> list[TimedPhone]:
+def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float, offset: float = 0.0) -> list[TimedPhone]:
     """The best label of each frame, repetitions merged and blanks dropped (Graves et al., 2006, best path).
 
     Args:
         scores: [network frames, phones + 1], blank first.
         shift: seconds from frame to frame.
+        offset: seconds from a frame's index times `shift` to the sound that it stands for.
     """
     best = scores.argmax(axis=-1)
     posteriors = np.exp(log_softmax(scores))
@@ -49,8 +50,8 @@ def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float) -> 
     return [
         TimedPhone(
             phones[best[first] - 1],
-            round(float(first * shift), 3),
-            round(float(last * shift), 3),
+            round(float(first * shift + offset), 3),
+            round(float(last * shift + offset), 3),
             round(float(posteriors[first:last, best[first]].mean()), 4),
         )
         for first, last in pairwise(edges)

@@ -1,0 +1,270 @@
+#include "capture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <system_error>
+#include <utility>
+
+namespace tetraphone {
+namespace {
+
+constexpr int kPipeBytes = 1 << 20;  // half a minute of sound, should recognition stall
+constexpr std::size_t kMostWords = 4096;
+constexpr int kEndSteps = 100;  // of 5 ms
+
+std::atomic<bool> running{false};
+std::atomic<bool> stopped{false};
+std::atomic<pid_t> recording{0};
+
+void Stop(int) {
+  const int error = errno;
+  stopped = true;
+  const pid_t child = recording;
+  if (child > 0) kill(-child, SIGTERM);
+  errno = error;
+}
+
+Error Fault(const std::string& what) { return Error{ErrorCode::kUnreadable, what}; }
+
+// The path of a program, as a shell finds it; "" if there is none.
+std::string Find(const std::string& name) {
+  const char* places = std::getenv("PATH");
+  for (const char* place = places; place != nullptr && *place != 0;) {
+    const std::string rest = place;
+    const std::string folder = rest.substr(0, rest.find(':'));
+    place += std::min(folder.size() + 1, rest.size());
+    const std::string path = (folder.empty() ? "." : folder) + "/" + name;
+    struct stat status = {};
+    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+void Close(int& descriptor) {
+  if (descriptor >= 0) close(descriptor);
+  descriptor = -1;
+}
+
+}  // namespace
+
+class Capture::Recorder {
+ public:
+  explicit Recorder(double patience);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // Starts the first that delivers sound.
+  Failure Start(const std::string& rate);
+  // 1 to `size` bytes; 0 at the end.
+  Result<std::size_t> Read(std::uint8_t* to, std::size_t size);
+  const std::string& name() const { return name_; }
+
+ private:
+  Failure Launch(const std::string& path, const char* const* arguments);
+  Result<bool> Await();
+  void Listen();
+  void End(bool wait);
+  std::string LastWords() const;
+
+  double patience_;
+  std::string name_;
+  std::string words_;  // the last that it wrote to stderr
+  pid_t child_ = 0;
+  int status_ = 0;
+  int sound_ = -1;   // its stdout
+  int errors_ = -1;  // its stderr
+  struct sigaction interrupt_ = {};  // as they were before
+  struct sigaction terminate_ = {};
+};
+
+Capture::Recorder::Recorder(double patience) : patience_(patience) {
+  stopped = false;
+  struct sigaction action = {};
+  action.sa_handler = Stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second one ends the process
+  sigaction(SIGINT, &action, &interrupt_);
+  sigaction(SIGTERM, &action, &terminate_);
+}
+
+Capture::Recorder::~Recorder() {
+  End(false);
+  sigaction(SIGINT, &interrupt_, nullptr);
+  sigaction(SIGTERM, &terminate_, nullptr);
+  running = false;
+}
+
+Failure Capture::Recorder::Start(const std::string& rate) {
+  // An older pw-record lacks --raw and writes raw samples to "-"; a newer one writes a header without --raw.
+  const char* const hertz = rate.c_str();
+  const char* const recorders[][13] = {
+      {"pw-record", "--raw", "--format", "s16", "--channels", "1", "--latency", "50ms", "--rate", hertz, "-", nullptr},
+      {"pw-record", "--format", "s16", "--channels", "1", "--latency", "50ms", "--rate", hertz, "-", nullptr},
+      {"parecord", "--raw", "--format=s16le", "--channels=1", "--latency-msec=50", "--rate", hertz, nullptr},
+      {"arecord", "-q", "-t", "raw", "-f", "S16_LE", "-c", "1", "-F", "50000", "-r", hertz, nullptr},
+  };
+  std::map<std::string, std::string> failed;
+  for (const auto& arguments : recorders) {
+    name_ = arguments[0];
+    const std::string path = Find(name_);
+    if (path.empty()) continue;
+    if (Failure failure = Launch(path, arguments)) return failure;
+    const Result<bool> sound = Await();
+    if (!sound) return sound.error();
+    if (*sound || stopped) return {};
+    End(true);
+    failed[name_] = LastWords();
+  }
+  if (failed.empty()) {
+    return Fault("no recorder is installed; install pw-record (PipeWire), parecord (PulseAudio) or arecord (ALSA), or "
+                 "give raw samples on standard input");
+  }
+  std::string reasons;
+  for (const auto& [name, words] : failed) reasons += (reasons.empty() ? "" : ", ") + name + " ended at once: " + words;
+  return Fault("cannot record (" + reasons + "); connect a microphone, or give a recording");
+}
+
+Failure Capture::Recorder::Launch(const std::string& path, const char* const* arguments) {
+  int sound[2] = {-1, -1}, errors[2] = {-1, -1};
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const pid_t parent = getpid();
+  words_.clear();
+  if (nothing >= 0 && pipe2(sound, O_CLOEXEC) == 0 && pipe2(errors, O_CLOEXEC) == 0) {
+    fcntl(sound[0], F_SETPIPE_SZ, kPipeBytes);  // smaller where the system allows no more
+    fcntl(errors[0], F_SETFL, O_NONBLOCK);
+    child_ = fork();
+  } else {
+    child_ = -1;
+  }
+  if (child_ == 0) {  // only calls that are safe after fork
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    setpgid(0, 0);  // a terminal's SIGINT reaches this process alone, and it passes on SIGTERM
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent || dup2(nothing, 0) < 0 || dup2(sound[1], 1) < 0 || dup2(errors[1], 2) < 0) _exit(127);
+    execv(path.c_str(), const_cast<char* const*>(arguments));
+    _exit(127);
+  }
+  const int error = errno;
+  Close(nothing);
+  Close(sound[1]);
+  Close(errors[1]);
+  sound_ = sound[0];
+  errors_ = errors[0];
+  if (child_ < 0) {
+    child_ = 0;
+    Close(sound_);
+    Close(errors_);
+    return Fault("cannot start " + path + ": " + std::generic_category().message(error) + "; end other programs");
+  }
+  setpgid(child_, child_);
+  recording = child_;
+  if (stopped) kill(-child_, SIGTERM);
+  return {};
+}
+
+// Waits for sound: true if there is some, false at the recorder's end.
+Result<bool> Capture::Recorder::Await() {
+  using Clock = std::chrono::steady_clock;
+  const auto wait = std::chrono::milliseconds(static_cast<std::int64_t>(patience_ * 1000));
+  const auto until = Clock::now() + wait;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    pollfd ready[] = {{sound_, POLLIN, 0}, {errors_, POLLIN, 0}};
+    const int count = poll(ready, 2, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (count < 0 && errno == EINTR) continue;
+    if (count > 0 && ready[1].revents != 0) Listen();
+    if (count > 0 && ready[0].revents != 0) return (ready[0].revents & POLLIN) != 0;
+    if (count > 0 && left > 0) continue;
+    if (stopped) return false;
+    return Fault(name_ + " delivers no sound for " + std::to_string(wait.count()) +
+                 " ms; connect a microphone, and choose it in the system's settings");
+  }
+}
+
+// Reads what the recorder complains of, as far as it is there.
+void Capture::Recorder::Listen() {
+  char text[1024];
+  ssize_t count;
+  while ((count = read(errors_, text, sizeof text)) > 0) {
+    words_.append(text, static_cast<std::size_t>(count));
+    if (words_.size() > kMostWords) words_.erase(0, words_.size() - kMostWords);
+  }
+  if (count == 0) Close(errors_);
+}
+
+// Ends the recorder; with `wait`, after giving it time to end by itself.
+void Capture::Recorder::End(bool wait) {
+  recording = 0;
+  Close(sound_);
+  for (int step = wait ? 0 : kEndSteps; child_ != 0; ++step) {
+    if (step >= kEndSteps) kill(-child_, step < 3 * kEndSteps ? SIGTERM : SIGKILL);
+    const pid_t ended = waitpid(child_, &status_, WNOHANG);
+    if (ended != 0 && !(ended < 0 && errno == EINTR)) {
+      child_ = 0;
+    } else {
+      usleep(5000);
+    }
+  }
+  if (errors_ >= 0) Listen();
+  Close(errors_);
+}
+
+std::string Capture::Recorder::LastWords() const {
+  std::string line;
+  for (std::size_t from = 0; from < words_.size();) {
+    const std::size_t to = std::min(words_.find('\n', from), words_.size());
+    if (to > from) line = words_.substr(from, to - from);
+    from = to + 1;
+  }
+  std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  if (!line.empty()) return "\"" + line + "\"";
+  return WIFSIGNALED(status_) ? "signal " + std::to_string(WTERMSIG(status_))
+                              : "status " + std::to_string(WEXITSTATUS(status_));
+}
+
+Result<std::size_t> Capture::Recorder::Read(std::uint8_t* to, std::size_t size) {
+  if (sound_ >= 0) {
+    const Result<bool> sound = Await();
+    if (!sound) return sound.error();
+    const ssize_t count = *sound ? read(sound_, to, size) : 0;
+    if (count > 0) return static_cast<std::size_t>(count);
+    End(!stopped);
+  }
+  if (stopped || (WIFEXITED(status_) && WEXITSTATUS(status_) == 0)) return std::size_t{0};
+  return Fault("the recording ended: " + name_ + " says " + LastWords() + "; see to the microphone and start again");
+}
+
+Result<Capture> Capture::Start(int rate, double patience) {
+  if (running.exchange(true)) return Fault("the microphone is in use by this process; end the other recording first");
+  auto recorder = std::make_unique<Recorder>(patience);
+  if (Failure failure = recorder->Start(std::to_string(rate))) return *failure;
+  auto read = [from = recorder.get()](std::uint8_t* to, std::size_t size) { return from->Read(to, size); };
+  Result<SampleReader> samples = SampleReader::Raw(read, recorder->name(), rate);
+  if (!samples) return samples.error();
+  return Capture(std::move(recorder), std::move(*samples));
+}
+
+Capture::Capture(std::unique_ptr<Recorder> recorder, SampleReader samples)
+    : recorder_(std::move(recorder)), samples_(std::move(samples)) {}
+Capture::Capture(Capture&&) noexcept = default;
+Capture& Capture::operator=(Capture&&) noexcept = default;
+Capture::~Capture() = default;
+
+const std::string& Capture::recorder() const { return recorder_->name(); }
+
+}  // namespace tetraphone

@@ -1,0 +1,288 @@
+// tetraphone-recognize: phones of WAV files, of raw samples from a pipe, or of the microphone.
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "../grammar.h"
+#include "../recognizer.h"
+#include "capture.h"
+#include "output.h"
+#include "wav.h"
+
+namespace {
+
+using namespace tetraphone;
+
+constexpr char kUsage[] =
+    R"(Usage: tetraphone-recognize [OPTIONS] RECORDING...
+       tetraphone-recognize [OPTIONS] --raw RATE < SAMPLES
+       tetraphone-recognize [OPTIONS] --microphone
+
+Prints the phones of each recording with start and end in seconds and confidence from 0 to 1.
+A RECORDING is a WAV file of any rate and kind; - is standard input.
+
+  -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
+  -f, --format FORMAT      text, json (one object a recording), audacity (labels) or textgrid (Praat)
+      --json               the same as --format json
+      --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
+      --microphone         listen until Ctrl-C, with the phones as they come
+      --beam N             search with N prefixes; 0, the default, takes the best path
+      --grammar FILE       allow and weigh phone sequences by an OpenFst text file; needs --beam
+      --grammar-scale X    weight of the grammar's costs (default 1)
+      --phone-bonus X      added to the log score of each phone (default 0)
+  -h, --help               this text
+      --version            the version
+
+Exit status: 0; 1 with a sentence on standard error that says what is wrong; 2 for a wrong usage.
+)";
+
+enum class Format { kText, kJson, kAudacity, kTextGrid };
+
+struct Options {
+  std::string model;
+  Format format = Format::kText;
+  int raw_rate = 0;
+  bool microphone = false;
+  StreamOptions stream;
+  std::string grammar;
+  std::vector<std::string> recordings;
+};
+
+constexpr std::size_t kPiece = 1600;  // samples
+
+[[noreturn]] void WrongUsage(const std::string& what) {
+  std::fprintf(stderr, "tetraphone-recognize: %s; --help tells the usage\n", what.c_str());
+  std::exit(2);
+}
+
+int Fail(const std::string& message) {
+  std::fprintf(stderr, "tetraphone-recognize: %s\n", message.c_str());
+  return 1;
+}
+
+double Number(const char* name, const char* text, double least, double greatest) {
+  char* end = nullptr;
+  errno = 0;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || errno != 0 || !(value >= least && value <= greatest)) {
+    WrongUsage(std::string("--") + name + " is " + text + ", not a number from " + std::to_string(least) + " to " +
+               std::to_string(greatest));
+  }
+  return value;
+}
+
+int Integer(const char* name, const char* text, int least, int greatest) {
+  const double value = Number(name, text, least, greatest);
+  if (value != static_cast<int>(value)) WrongUsage(std::string("--") + name + " is " + text + ", not a whole number");
+  return static_cast<int>(value);
+}
+
+Format FormatOf(const std::string& name) {
+  constexpr std::pair<const char*, Format> kFormats[] = {{"text", Format::kText},
+                                                         {"json", Format::kJson},
+                                                         {"audacity", Format::kAudacity},
+                                                         {"textgrid", Format::kTextGrid}};
+  for (const auto& [known, format] : kFormats) {
+    if (name == known) return format;
+  }
+  WrongUsage("--format is " + name + "; give text, json, audacity or textgrid");
+}
+
+Options Parse(int count, char** arguments) {
+  enum { kJsonFlag = 256, kRaw, kMicrophone, kBeam, kGrammar, kGrammarScale, kPhoneBonus, kVersion };
+  constexpr option kLong[] = {{"model", required_argument, nullptr, 'm'},
+                              {"format", required_argument, nullptr, 'f'},
+                              {"json", no_argument, nullptr, kJsonFlag},
+                              {"raw", required_argument, nullptr, kRaw},
+                              {"microphone", no_argument, nullptr, kMicrophone},
+                              {"beam", required_argument, nullptr, kBeam},
+                              {"grammar", required_argument, nullptr, kGrammar},
+                              {"grammar-scale", required_argument, nullptr, kGrammarScale},
+                              {"phone-bonus", required_argument, nullptr, kPhoneBonus},
+                              {"help", no_argument, nullptr, 'h'},
+                              {"version", no_argument, nullptr, kVersion},
+                              {}};
+  constexpr double kInfinite = std::numeric_limits<double>::max();
+  Options options;
+  if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
+  for (int key; (key = getopt_long(count, arguments, "m:f:h", kLong, nullptr)) != -1;) {
+    switch (key) {
+      case 'm':
+        options.model = optarg;
+        break;
+      case 'f':
+        options.format = FormatOf(optarg);
+        break;
+      case kJsonFlag:
+        options.format = Format::kJson;
+        break;
+      case kRaw:
+        options.raw_rate = Integer("raw", optarg, 1, 1000000);
+        break;
+      case kMicrophone:
+        options.microphone = true;
+        break;
+      case kBeam:
+        options.stream.decoder.beam = Integer("beam", optarg, 0, 1000000);
+        break;
+      case kGrammar:
+        options.grammar = optarg;
+        break;
+      case kGrammarScale:
+        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0, kInfinite);
+        break;
+      case kPhoneBonus:
+        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kInfinite, kInfinite);
+        break;
+      case 'h':
+        std::fputs(kUsage, stdout);
+        std::exit(0);
+      case kVersion:
+        std::puts("tetraphone-recognize " TETRAPHONE_VERSION);
+        std::exit(0);
+      default:
+        std::exit((std::fputs("--help tells the usage\n", stderr), 2));
+    }
+  }
+  options.recordings.assign(arguments + optind, arguments + count);
+  const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
+  if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
+  if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
+  return options;
+}
+
+void Print(const Options& options, const RecognizedRecording& recording) {
+  switch (options.format) {
+    case Format::kText:
+      for (const Phone& phone : recording.phones) std::fputs(TextLine(phone).c_str(), stdout);
+      break;
+    case Format::kJson:
+      std::fputs(JsonLine(recording).c_str(), stdout);
+      break;
+    case Format::kAudacity:
+      std::fputs(AudacityLabels(recording.phones).c_str(), stdout);
+      break;
+    case Format::kTextGrid:
+      std::fputs(TextGrid(recording).c_str(), stdout);
+      break;
+  }
+  std::fflush(stdout);
+}
+
+// Phones that are final by now: printed at once as text, else kept for the end.
+Failure Take(const Options& options, Stream* stream, RecognizedRecording* recording) {
+  auto phones = stream->Poll();
+  if (!phones) return phones.error();
+  if (options.format == Format::kText) {
+    Print(options, {"", 0, *phones});
+  } else {
+    recording->phones.insert(recording->phones.end(), phones->begin(), phones->end());
+  }
+  return std::nullopt;
+}
+
+Failure Finish(const Options& options, Stream* stream, RecognizedRecording* recording) {
+  if (Failure failure = stream->Finish()) return failure;
+  if (Failure failure = Take(options, stream, recording)) return failure;
+  recording->duration = stream->Seconds();
+  if (options.format != Format::kText) Print(options, *recording);
+  return std::nullopt;
+}
+
+Failure Recognize(const Options& options, Stream* stream, const std::string& name) {
+  auto bytes = OpenBytes(name);
+  if (!bytes) return bytes.error();
+  const bool raw = options.raw_rate != 0;
+  auto reader = raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate) : SampleReader::Wav(std::move(*bytes), name);
+  if (!reader) return reader.error();
+  if (options.format == Format::kText && options.recordings.size() > 1) std::printf("recording: %s\n", name.c_str());
+  RecognizedRecording recording{name, 0, {}};
+  float samples[kPiece];
+  while (true) {
+    const auto read = reader->Read(samples, kPiece);
+    if (!read) return read.error();
+    if (*read == 0) break;
+    if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
+    if (Failure failure = Take(options, stream, &recording)) return failure;
+  }
+  if (!reader->truncated().empty()) std::fprintf(stderr, "tetraphone-recognize: %s\n", reader->truncated().c_str());
+  return Finish(options, stream, &recording);
+}
+
+Failure Listen(const Options& options, Stream* stream, int rate) {
+  auto capture = Capture::Start(rate);
+  if (!capture) return capture.error();
+  std::fputs("listening; Ctrl-C ends\n", stderr);
+  RecognizedRecording recording{"microphone", 0, {}};
+  LiveLine line(STDERR_FILENO);
+  std::vector<std::string> symbols;
+  float samples[kPiece];
+  while (true) {
+    const auto read = capture->Read(samples, kPiece);
+    if (!read) return read.error();
+    if (*read == 0) break;
+    if (Failure failure = stream->Accept(samples, *read, rate)) return failure;
+    auto phones = stream->Poll();
+    auto open = stream->Provisional();
+    if (!phones || !open) return phones ? open.error() : phones.error();
+    if (options.format == Format::kText && !phones->empty()) {
+      line.Clear();
+      Print(options, {"", 0, *phones});
+    } else {
+      recording.phones.insert(recording.phones.end(), phones->begin(), phones->end());
+    }
+    if (stream->Paused()) symbols.clear();
+    for (const Phone& phone : *phones) symbols.push_back(phone.symbol);
+    std::vector<std::string> shown = symbols;
+    for (const Phone& phone : *open) shown.push_back(phone.symbol);
+    line.Show(Level(samples, *read), shown);
+  }
+  line.Clear();
+  return Finish(options, stream, &recording);
+}
+
+int Run(Options options) {
+  auto recognizer = Recognizer::Load(options.model);
+  if (!recognizer) return Fail(recognizer.error().message);
+  if (!options.grammar.empty()) {
+    auto grammar = ReadGrammar(options.grammar, recognizer->info().phones);
+    if (!grammar) return Fail(grammar.error().message);
+    options.stream.decoder.grammar = *grammar;
+  }
+  auto stream = recognizer->NewStream(options.stream);
+  if (!stream) return Fail(stream.error().message);
+  if (options.microphone) {
+    const Failure failure = Listen(options, stream->get(), recognizer->info().features.sample_rate);
+    return failure ? Fail(failure->message) : 0;
+  }
+  if (options.raw_rate != 0) options.recordings = {"-"};
+  int status = 0;
+  for (const std::string& name : options.recordings) {  // one that cannot be read does not keep the others from it
+    (void)(*stream)->Reset();
+    if (const Failure failure = Recognize(options, stream->get(), name)) status = Fail(failure->message);
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::setlocale(LC_CTYPE, "");
+  try {
+    const int status = Run(Parse(count, arguments));
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return Fail("cannot write the phones: " + std::string(std::strerror(errno)));
+    return status;
+  } catch (const std::bad_alloc&) {
+    return Fail("out of memory");
+  }
+}

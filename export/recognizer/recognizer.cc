@@ -1,0 +1,268 @@
+#include "recognizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "numerics.h"
+#include "resampler.h"
+
+namespace tetraphone {
+namespace {
+
+constexpr int kMostChannels = 64;
+// Samples that pass through the front end at a time: 0.1 s at 16 kHz, so that memory does not follow the caller's blocks.
+constexpr std::size_t kPiece = 1600;
+
+template <typename Call>
+auto Guarded(Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kOutOfMemory, "out of memory"};
+  }
+}
+
+double Calibrated(const ModelInfo& info, double posterior) {
+  constexpr double kLeast = 1e-9;
+  const double p = std::min(std::max(posterior, kLeast), 1.0 - kLeast);
+  const double logit = Log(p) - Log(1.0 - p);
+  return 1.0 / (1.0 + Exp(-(info.confidence_slope * logit + info.confidence_intercept)));
+}
+
+}  // namespace
+
+struct Stream::State {
+  State(std::shared_ptr<const Model> of, const StreamOptions& how, std::unique_ptr<Network> net, Decoder dec)
+      : model(std::move(of)), options(how), front_end(model->front_end()), network(std::move(net)), decoder(std::move(dec)) {
+    front_end.KeepBands(options.keep_bands);
+    scores.resize(model->program().most_frames * model->program().outputs);
+  }
+
+  // Everything that depends on samples seen.
+  void Clear() {
+    front_end.Reset();
+    network->Reset();
+    decoder.Reset();
+    resampler.reset();
+    rate = channels = 0;
+    taken = 0;
+    kept_scores.clear();
+    finished = false;
+    broken.reset();
+  }
+
+  Failure Refusal() const {
+    if (closed) return Error{ErrorCode::kClosed, "the stream is closed; make a new one"};
+    if (finished) return Error{ErrorCode::kClosed, "the stream is finished; Reset() starts it anew"};
+    return broken;
+  }
+
+  Failure Checked(const float* samples, std::size_t frames, int new_rate, int new_channels) const {
+    if (new_channels < 1 || new_channels > kMostChannels) {
+      return Error{ErrorCode::kInvalidArgument, std::to_string(new_channels) + " channels; give 1 to " +
+                                                    std::to_string(kMostChannels)};
+    }
+    if (rate != 0 && (new_rate != rate || new_channels != channels)) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "the stream has " + std::to_string(rate) + " Hz and " + std::to_string(channels) + " channels, this call " +
+                       std::to_string(new_rate) + " and " + std::to_string(new_channels) + "; Reset() before a change"};
+    }
+    const std::size_t count = frames * static_cast<std::size_t>(new_channels);
+    const float* bad = std::find_if_not(samples, samples + count, [](float sample) { return std::isfinite(sample); });
+    if (bad != samples + count) {
+      return Error{ErrorCode::kInvalidArgument, "sample " + std::to_string(bad - samples) +
+                                                    " of the call is not a finite number; give samples in [-1, 1]"};
+    }
+    return std::nullopt;
+  }
+
+  // Mono samples at the model's rate.
+  Failure Feed(const float* samples, std::size_t count) {
+    for (std::size_t first = 0; first < count; first += kPiece) {
+      front_end.Accept(samples + first, std::min(kPiece, count - first));
+      if (Failure failure = Compute()) return failure;
+    }
+    return std::nullopt;
+  }
+
+  // Scores and decodes the inputs that are ready.
+  Failure Compute() {
+    const ProgramFile& program = model->program();
+    const std::vector<float> inputs = front_end.TakeInputs();
+    const std::size_t ready = inputs.size() / program.inputs;
+    for (std::size_t first = 0; first < ready; first += program.most_frames) {
+      const std::size_t frames = std::min(program.most_frames, ready - first);
+      if (Failure failure = network->Run(inputs.data() + first * program.inputs, frames, scores.data())) return failure;
+      for (std::size_t i = 0; i < frames; ++i) decoder.Accept(scores.data() + i * program.outputs);
+      if (options.keep_scores) {
+        kept_scores.insert(kept_scores.end(), scores.begin(), scores.begin() + frames * program.outputs);
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Phone> Phones(const std::vector<Token>& tokens) const {
+    const ModelInfo& info = model->info();
+    std::vector<Phone> phones;
+    for (const Token& token : tokens) {
+      const double start = static_cast<double>(token.first) * info.frame_shift + info.frame_offset;
+      const double end = static_cast<double>(token.last + 1) * info.frame_shift + info.frame_offset;
+      phones.push_back({token.phone, info.phones[static_cast<std::size_t>(token.phone)], std::max(start, 0.0),
+                        std::max(std::min(end, Seconds()), 0.0), Calibrated(info, token.posterior)});
+    }
+    return phones;
+  }
+
+  // What `take` gives, unless the stream is closed.
+  template <typename Take>
+  auto Locked(Take take) const -> Result<decltype(take())> {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return Guarded([&]() -> Result<decltype(take())> {
+      if (closed) return *Refusal();
+      return take();
+    });
+  }
+
+  double Seconds() const { return rate == 0 ? 0.0 : static_cast<double>(taken) / rate; }
+
+  const std::shared_ptr<const Model> model;
+  const StreamOptions options;
+  FrontEnd front_end;
+  std::unique_ptr<Network> network;
+  Decoder decoder;
+  std::optional<Resampler> resampler;
+  int rate = 0;
+  int channels = 0;
+  std::uint64_t taken = 0;  // frames of the caller's rate
+  std::vector<float> mono;
+  std::vector<float> scores;
+  std::vector<float> kept_scores;
+  bool finished = false;
+  bool closed = false;
+  Failure broken;  // what stopped the stream in the middle
+  mutable std::mutex mutex;
+};
+
+Stream::Stream(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Stream::~Stream() = default;
+
+Failure Stream::Accept(const float* samples, std::size_t frames, int rate, int channels) {
+  State& s = *state_;
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  return Guarded([&]() -> Failure {
+    if (Failure failure = s.Refusal()) return failure;
+    if (Failure failure = s.Checked(samples, frames, rate, channels)) return failure;
+    if (s.rate == 0) {
+      Result<Resampler> resampler = Resampler::Make(rate, s.model->info().features.sample_rate);
+      if (!resampler) return resampler.error();
+      s.resampler.emplace(std::move(*resampler));
+      s.rate = rate;
+      s.channels = channels;
+    }
+    for (std::size_t first = 0; first < frames && !s.broken; first += kPiece) {
+      const std::size_t count = std::min(kPiece, frames - first);
+      s.mono.resize(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const float* frame = samples + (first + i) * static_cast<std::size_t>(channels);
+        double sum = 0;
+        for (int c = 0; c < channels; ++c) sum += frame[c];
+        s.mono[i] = static_cast<float>(sum / channels);
+      }
+      s.taken += count;
+      const std::vector<float>& resampled = s.resampler->Process(s.mono.data(), count);
+      s.broken = s.Feed(resampled.data(), resampled.size());
+    }
+    return s.broken;
+  });
+}
+
+Failure Stream::Finish() {
+  State& s = *state_;
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  return Guarded([&]() -> Failure {
+    if (Failure failure = s.Refusal()) return failure;
+    if (s.resampler) {
+      const std::vector<float>& rest = s.resampler->Finish();
+      s.broken = s.Feed(rest.data(), rest.size());
+    }
+    s.front_end.Finish();
+    if (!s.broken) s.broken = s.Compute();
+    if (s.broken) return s.broken;
+    s.decoder.Finish();
+    s.finished = true;
+    return std::nullopt;
+  });
+}
+
+Failure Stream::Reset() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  if (state_->closed) return state_->Refusal();
+  state_->Clear();
+  return std::nullopt;
+}
+
+void Stream::Close() {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->closed = true;
+}
+
+Result<std::vector<Phone>> Stream::Poll() {
+  return state_->Locked([&] { return state_->Phones(state_->decoder.Take()); });
+}
+
+Result<std::vector<Phone>> Stream::Provisional() const {
+  return state_->Locked([&] { return state_->Phones(state_->decoder.Provisional()); });
+}
+
+bool Stream::Paused() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  const std::int64_t silent = state_->decoder.TrailingSilence();
+  return silent < state_->decoder.frames() &&
+         static_cast<double>(silent) * state_->model->info().frame_shift >= state_->options.pause;
+}
+
+double Stream::Seconds() const {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->Seconds();
+}
+
+Result<std::vector<float>> Stream::TakeBands() {
+  return state_->Locked([&] { return state_->front_end.TakeBands(); });
+}
+
+Result<std::vector<float>> Stream::TakeScores() {
+  return state_->Locked([&] { return std::exchange(state_->kept_scores, {}); });
+}
+
+Result<Recognizer> Recognizer::Load(const std::string& path) {
+  return Guarded([&]() -> Result<Recognizer> {
+    auto model = Model::Load(path);
+    if (!model) return model.error();
+    return Recognizer(std::move(*model));
+  });
+}
+
+Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, const std::string& name) {
+  return Guarded([&]() -> Result<Recognizer> {
+    auto model = Model::Load(data, size, name);
+    if (!model) return model.error();
+    return Recognizer(std::move(*model));
+  });
+}
+
+Result<std::shared_ptr<Stream>> Recognizer::NewStream(const StreamOptions& options) const {
+  return Guarded([&]() -> Result<std::shared_ptr<Stream>> {
+    Result<Decoder> decoder = Decoder::Make(info().phones.size(), options.decoder);
+    if (!decoder) return decoder.error();
+    Result<std::unique_ptr<Network>> network = Network::Make(model_);
+    if (!network) return network.error();
+    auto state = std::make_unique<Stream::State>(model_, options, std::move(*network), std::move(*decoder));
+    return std::shared_ptr<Stream>(new Stream(std::move(state)));
+  });
+}
+
+}  // namespace tetraphone
