@@ -140,6 +140,29 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
+class Calibrate:
+    """Make a checkpoint's confidences chances of being right, on recordings that it was not trained on."""
+
+    checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
+    """A float or quantised checkpoint."""
+    corpus: Positional[Annotated[str, arg(metavar="CORPUS")]]
+    """FOLDER or FOLDER:PART of a prepared corpus (default part: dev), or a JSON-lines manifest."""
+    output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
+    """The checkpoint to write."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.quant.quantize import load
+        from tetraphone.train.corpus import read_corpus
+
+        from .model import calibrate
+
+        checkpoint, result = calibrate(load(self.checkpoint), read_corpus(self.corpus, "dev"))
+        checkpoint.save(self.output)
+        return {"checkpoint": str(self.output), **result}
+
+
+@dataclass(frozen=True)
 class Quantize:
     """Quantise the weights of a trained checkpoint."""
 
@@ -254,6 +277,7 @@ Command = (
     Annotated[CorpusCommand, subcommand("corpus")]
     | Annotated[Train, subcommand("train")]
     | Annotated[Evaluate, subcommand("evaluate")]
+    | Annotated[Calibrate, subcommand("calibrate")]
     | Annotated[Quantize, subcommand("quantize")]
     | Annotated[Export, subcommand("export")]
     | Annotated[Recognize, subcommand("recognize")]

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.train.audio import Samples, read_samples, to_mono
+from tetraphone.train.confidence import Confidence, calibration_error, correct, fit
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
@@ -78,8 +79,9 @@ def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
         if not len(frames):
             return Heard([], energies)
         phones = greedy(quantized_scores(model, frames).numpy(), checkpoint.phones, features.shift, features.offset)
-        end = round(len(samples) / rate, 3)
-        return Heard([replace(item, end=min(item.end, end)) for item in phones], energies)
+        end, worth = round(len(samples) / rate, 3), checkpoint.confidence.apply
+        timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
+        return Heard(timed, energies)
 
     return Model(name, checkpoint.phones, features.hop_ms / 1000, hear)
 
@@ -116,7 +118,7 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[tuple[str, 
 
 
 def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Phone error rate (percent) of greedy decoding over a corpus, and the real-time factor of one process.
+    """Phone error rate (percent) over a corpus, calibration error of confidences, real-time factor of one process.
 
     The real-time factor counts features, network and decoding, not the reading of recordings. Recordings that cannot be
     read are left out and listed under "problems".
@@ -130,11 +132,16 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     """
     problems = list(corpus.problems)
     errors, seconds, audio = Errors(), 0.0, 0.0
+    confidences: list[float] = []
+    right: list[bool] = []
     for reference, samples, rate in _readable(corpus, problems):
         started = time.perf_counter()
-        phones = [item.phone for item in model.hear(samples, rate).phones]
+        heard = model.hear(samples, rate).phones
         seconds += time.perf_counter() - started
         audio += len(samples) / rate
+        phones = [item.phone for item in heard]
+        confidences += [item.confidence for item in heard]
+        right += correct(reference, phones)
         if errors.utterances < show:
             say(f"reference:  {' '.join(reference)}\nrecognised: {' '.join(phones)}")
         errors.add(reference, phones)
@@ -150,7 +157,35 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         "insertions": errors.insertions,
         "reference_phones": errors.reference_phones,
         "utterances": errors.utterances,
+        "calibration_error": round(calibration_error(confidences, right), 4),
         "phone_set": f"{len(model.phones)} ARPABET phones without stress",
         "real_time_factor": round(seconds / max(audio, 1e-9), 5),
         "problems": problems,
+    }
+
+
+def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[str, Any]]:
+    """The checkpoint with confidences that mean something: fitted on recordings that it was not trained on.
+
+    Returns:
+        It, and {"slope", "intercept", "phones", "calibration_error", "calibration_error_before"} on those recordings.
+
+    Raises:
+        InputError: no recording could be read, or what was recognised is all right or all wrong.
+    """
+    model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
+    posteriors: list[float] = []
+    right: list[bool] = []
+    for reference, samples, rate in _readable(corpus, []):
+        heard = model.hear(samples, rate).phones
+        posteriors += [item.confidence for item in heard]
+        right += correct(reference, [item.phone for item in heard])
+    found = fit(posteriors, right)
+    confidences = [found.apply(posterior) for posterior in posteriors]
+    return replace(checkpoint, confidence=found), {
+        "slope": round(found.slope, 4),
+        "intercept": round(found.intercept, 4),
+        "phones": len(right),
+        "calibration_error": round(calibration_error(confidences, right), 4),
+        "calibration_error_before": round(calibration_error(posteriors, right), 4),
     }

@@ -27,6 +27,7 @@ COMMANDS = (
     ("corpus", "prepare"),
     ("train",),
     ("evaluate",),
+    ("calibrate",),
     ("quantize",),
     ("export",),
     ("recognize",),

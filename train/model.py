@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from .confidence import Confidence
 from .errors import InputError
 from .features import FeatureOptions, Normalisation
 from .files import revision, write_atomically
@@ -96,6 +97,8 @@ class Checkpoint:
     """Options of the training run, for the record."""
     training: dict[str, Any] = field(default_factory=dict)
     """What `--resume` needs."""
+    confidence: Confidence = field(default_factory=Confidence)
+    """What its posteriors are worth; `tetraphone calibrate` fits it."""
     quantization: str = ""
     """Empty for a float model, else the number format of its weights."""
 
@@ -109,6 +112,7 @@ class Checkpoint:
             "deviation": torch.from_numpy(self.normalisation.deviation),
             "phones": list(self.phones),
             "weights": self.model.state_dict(),
+            "confidence": asdict(self.confidence),
             "quantization": self.quantization,
             "options": self.options,
             "training": self.training,
@@ -160,6 +164,7 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             phones,
             content["options"],
             content["training"],
+            Confidence(**content.get("confidence", {})),
         )
         for name in ("mean", "deviation"):
             if content[name].shape != (4 * features.bands,):

@@ -1,0 +1,83 @@
+"""Confidences: fitted ones are the share of phones that are right, and travel from checkpoint to file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from checkpoints import make_checkpoint
+
+from tetraphone.export.model import calibrate, evaluate, load_model
+from tetraphone.export.writer import export
+from tetraphone.quant.quantize import load
+from tetraphone.train.confidence import Confidence, calibration_error, correct, fit
+from tetraphone.train.corpus import read_corpus
+from tetraphone.train.errors import InputError
+from tetraphone.train.features import FeatureOptions
+
+
+def test_the_default_is_the_posterior() -> None:
+    for posterior in (1e-6, 0.2, 0.5, 0.97):
+        assert Confidence().apply(posterior) == pytest.approx(posterior, rel=1e-6)
+    assert 0 <= Confidence(3, -2).apply(0.0) < Confidence(3, -2).apply(1.0) <= 1
+
+
+def test_fit_finds_the_parameters_that_made_the_data() -> None:
+    random = np.random.default_rng(0)
+    posteriors = random.uniform(0.01, 0.99, 20000)
+    made = Confidence(0.6, -0.8)
+    right = [bool(random.random() < made.apply(posterior)) for posterior in posteriors]
+    found = fit(posteriors.tolist(), right)
+    assert found.slope == pytest.approx(made.slope, abs=0.05)
+    assert found.intercept == pytest.approx(made.intercept, abs=0.05)
+    fitted = [found.apply(posterior) for posterior in posteriors]
+    assert calibration_error(fitted, right) < 0.02 < calibration_error(posteriors.tolist(), right)
+
+
+def test_calibration_error_by_hand() -> None:
+    assert calibration_error([0.75, 0.75, 0.75, 0.75], [True, True, True, False]) == pytest.approx(0)
+    assert calibration_error([0.95, 0.95, 0.15], [True, False, False]) == pytest.approx((0.9 + 0.15) / 3)
+    assert np.isnan(calibration_error([], []))
+
+
+def test_correct_follows_the_alignment() -> None:
+    assert correct("ABCD", "ABXD") == [True, True, False, True]
+    assert correct("ABC", "AC") == [True, True]
+    assert correct("AB", "AXB") == [True, False, True]
+    assert correct("", "A") == [False]
+    assert correct("AB", "") == []
+
+
+@pytest.mark.parametrize("right", [[], [True, True], [False]])
+def test_what_cannot_be_fitted_is_named(right: list[bool]) -> None:
+    with pytest.raises(InputError, match="cannot calibrate on"):
+        fit([0.5] * len(right), right)
+
+
+@pytest.mark.parametrize("values", [(-1, 0), (float("nan"), 0), (1, float("inf"))])
+def test_impossible_parameters_are_refused(values: tuple[float, float]) -> None:
+    with pytest.raises(InputError, match="finite"):
+        Confidence(*values)
+
+
+def test_calibration_travels_into_the_file(tiny_corpus: Path, tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("int8", features=FeatureOptions(stride=1, stack=1))
+    corpus = read_corpus(str(tiny_corpus), "train")
+    calibrated, result = calibrate(checkpoint, corpus)
+    assert result["calibration_error"] < 0.05
+    calibrated.save(tmp_path / "model.pt")
+    assert load(tmp_path / "model.pt").confidence == calibrated.confidence != Confidence()
+    export(calibrated, tmp_path / "model.pte")
+    scores = [evaluate(load_model(tmp_path / name), corpus, 0, print) for name in ("model.pt", "model.pte")]
+    assert scores[1]["calibration_error"] == pytest.approx(result["calibration_error"], abs=0.02)
+    assert scores[0]["phone_error_rate"] == pytest.approx(scores[1]["phone_error_rate"], abs=2)
+
+
+def test_a_checkpoint_with_an_impossible_calibration_is_refused(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint()
+    broken = replace(checkpoint)
+    object.__setattr__(broken, "confidence", replace(Confidence()))
+    object.__setattr__(broken.confidence, "slope", -1.0)
+    broken.save(tmp_path / "model.pt")
+    with pytest.raises(InputError, match=r"model\.pt.*slope is -1"):
+        load(tmp_path / "model.pt")
