@@ -2,23 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.train.audio import Samples, read_samples, to_mono
-from tetraphone.train.confidence import Confidence, calibration_error, correct, fit
-from tetraphone.train.corpus import Corpus
+from tetraphone.train.confidence import Confidence, calibration_error, fit
+from tetraphone.train.corpus import Corpus, Utterance
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import Checkpoint
+from tetraphone.train.phones import ARPABET
 from tetraphone.train.pictures import draw_recording
-from tetraphone.train.scoring import Errors, TimedPhone, greedy
+from tetraphone.train.scoring import Errors, TimedPhone, greedy, matches
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -109,16 +111,46 @@ def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, A
     }
 
 
-def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[tuple[str, ...], Samples, int]]:
+def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, Samples, int]]:
     for utterance in tqdm(corpus.utterances, "evaluating", unit="utt", leave=False, dynamic_ncols=True):
         try:
-            yield utterance.phones, *read_samples(utterance.audio, utterance.start, utterance.duration)
+            yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration)
         except InputError as error:
             problems.append(f"{utterance.id}: {error}")
 
 
+@dataclass
+class Worth:
+    """What confidences and times of recognised phones are worth, over utterances."""
+
+    confidences: list[float] = field(default_factory=list)
+    right: list[bool] = field(default_factory=list)
+    start_errors: list[float] = field(default_factory=list)
+    end_errors: list[float] = field(default_factory=list)
+
+    def add(self, utterance: Utterance, phones: list[TimedPhone]) -> None:
+        """Counts one utterance; its times only where the corpus has them for each of its phones."""
+        pairs = matches(utterance.phones, [item.phone for item in phones])
+        found = {place for _, place in pairs}
+        self.confidences += [item.confidence for item in phones]
+        self.right += [place in found for place in range(len(phones))]
+        times = [item for item in utterance.times or () if item[0] in ARPABET]
+        if tuple(phone for phone, _, _ in times) == utterance.phones:
+            self.start_errors += [abs(phones[right].start - times[left][1]) for left, right in pairs]
+            self.end_errors += [abs(phones[right].end - times[left][2]) for left, right in pairs]
+
+    def summary(self) -> dict[str, Any]:
+        """Calibration error, 0 to 1; median and 90th percentile of the errors of times, in seconds, where known."""
+        result: dict[str, Any] = {"calibration_error": round(calibration_error(self.confidences, self.right), 4)}
+        for name, errors in (("start_error", self.start_errors), ("end_error", self.end_errors)):
+            if errors:
+                median, most = np.percentile(errors, (50, 90))
+                result[name] = {"median": round(float(median), 4), "90th percentile": round(float(most), 4)}
+        return result
+
+
 def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """Phone error rate (percent) over a corpus, calibration error of confidences, real-time factor of one process.
+    """Phone error rate (percent) over a corpus, what confidences and times are worth, real-time factor of one process.
 
     The real-time factor counts features, network and decoding, not the reading of recordings. Recordings that cannot be
     read are left out and listed under "problems".
@@ -131,20 +163,17 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         InputError: no recording could be read.
     """
     problems = list(corpus.problems)
-    errors, seconds, audio = Errors(), 0.0, 0.0
-    confidences: list[float] = []
-    right: list[bool] = []
-    for reference, samples, rate in _readable(corpus, problems):
+    errors, worth, seconds, audio = Errors(), Worth(), 0.0, 0.0
+    for utterance, samples, rate in _readable(corpus, problems):
         started = time.perf_counter()
-        heard = model.hear(samples, rate).phones
+        phones = model.hear(samples, rate).phones
         seconds += time.perf_counter() - started
         audio += len(samples) / rate
-        phones = [item.phone for item in heard]
-        confidences += [item.confidence for item in heard]
-        right += correct(reference, phones)
+        symbols = [item.phone for item in phones]
         if errors.utterances < show:
-            say(f"reference:  {' '.join(reference)}\nrecognised: {' '.join(phones)}")
-        errors.add(reference, phones)
+            say(f"reference:  {' '.join(utterance.phones)}\nrecognised: {' '.join(symbols)}")
+        errors.add(utterance.phones, symbols)
+        worth.add(utterance, phones)
     if not errors.utterances:
         raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
     return {
@@ -157,7 +186,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         "insertions": errors.insertions,
         "reference_phones": errors.reference_phones,
         "utterances": errors.utterances,
-        "calibration_error": round(calibration_error(confidences, right), 4),
+        **worth.summary(),
         "phone_set": f"{len(model.phones)} ARPABET phones without stress",
         "real_time_factor": round(seconds / max(audio, 1e-9), 5),
         "problems": problems,
@@ -174,18 +203,15 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
     model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
-    posteriors: list[float] = []
-    right: list[bool] = []
-    for reference, samples, rate in _readable(corpus, []):
-        heard = model.hear(samples, rate).phones
-        posteriors += [item.confidence for item in heard]
-        right += correct(reference, [item.phone for item in heard])
-    found = fit(posteriors, right)
-    confidences = [found.apply(posterior) for posterior in posteriors]
+    worth = Worth()
+    for utterance, samples, rate in _readable(corpus, []):
+        worth.add(utterance, model.hear(samples, rate).phones)
+    found = fit(worth.confidences, worth.right)
+    confidences = [found.apply(posterior) for posterior in worth.confidences]
     return replace(checkpoint, confidence=found), {
         "slope": round(found.slope, 4),
         "intercept": round(found.intercept, 4),
-        "phones": len(right),
-        "calibration_error": round(calibration_error(confidences, right), 4),
-        "calibration_error_before": round(calibration_error(posteriors, right), 4),
+        "phones": len(worth.right),
+        "calibration_error": round(calibration_error(confidences, worth.right), 4),
+        "calibration_error_before": round(calibration_error(worth.confidences, worth.right), 4),
     }

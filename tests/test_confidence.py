@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from checkpoints import make_checkpoint
 
-from tetraphone.export.model import calibrate, evaluate, load_model
+from tetraphone.export.model import Worth, calibrate, evaluate, load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
-from tetraphone.train.confidence import Confidence, calibration_error, correct, fit
-from tetraphone.train.corpus import read_corpus
+from tetraphone.train.confidence import Confidence, calibration_error, fit
+from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
+from tetraphone.train.scoring import TimedPhone, matches
 
 
 def test_the_default_is_the_posterior() -> None:
@@ -40,12 +41,24 @@ def test_calibration_error_by_hand() -> None:
     assert np.isnan(calibration_error([], []))
 
 
-def test_correct_follows_the_alignment() -> None:
-    assert correct("ABCD", "ABXD") == [True, True, False, True]
-    assert correct("ABC", "AC") == [True, True]
-    assert correct("AB", "AXB") == [True, False, True]
-    assert correct("", "A") == [False]
-    assert correct("AB", "") == []
+def test_matches_follow_the_alignment() -> None:
+    assert matches("ABCD", "ABXD") == [(0, 0), (1, 1), (3, 3)]
+    assert matches("ABC", "AC") == [(0, 0), (2, 1)]
+    assert matches("AB", "AXB") == [(0, 0), (1, 2)]
+    assert matches("", "A") == matches("AB", "") == []
+
+
+def test_times_are_compared_where_the_corpus_has_them() -> None:
+    times = (("SIL", 0.0, 0.1), ("AH", 0.1, 0.2), ("S", 0.2, 0.35))
+    utterance = Utterance("u", "s", Path("u.wav"), 0.0, 0.4, ("AH", "S"), "", times)
+    worth = Worth()
+    worth.add(utterance, [TimedPhone("AH", 0.12, 0.15, 0.9), TimedPhone("T", 0.2, 0.3, 0.2)])
+    worth.add(replace(utterance, times=None), [TimedPhone("S", 0.3, 0.4, 0.6)])
+    assert worth.right == [True, False, True]
+    summary = worth.summary()
+    assert summary["start_error"] == {"median": 0.02, "90th percentile": 0.02}
+    assert summary["end_error"] == {"median": 0.05, "90th percentile": 0.05}
+    assert "start_error" not in Worth([0.5], [True]).summary()
 
 
 @pytest.mark.parametrize("right", [[], [True, True], [False]])

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 
 from .errors import InputError
 
@@ -40,15 +39,6 @@ class Confidence:
 def _logit(posteriors: NDArray[np.float64]) -> NDArray[np.float64]:
     clipped = np.clip(posteriors, LEAST, 1 - LEAST)
     return np.asarray(np.log(clipped) - np.log(1 - clipped))
-
-
-def correct(reference: Sequence[str], hypothesis: Sequence[str]) -> list[bool]:
-    """Whether each recognised phone is right, in a minimal alignment with the reference."""
-    right = [False] * len(hypothesis)
-    for edit in Levenshtein.opcodes(reference, hypothesis):
-        if edit.tag == "equal":
-            right[edit.dest_start : edit.dest_end] = [True] * (edit.dest_end - edit.dest_start)
-    return right
 
 
 def fit(posteriors: Sequence[float], right: Sequence[bool]) -> Confidence:

@@ -64,6 +64,16 @@ def best_path(scores: NDArray[np.float32], phones: Sequence[str]) -> list[str]:
     return [item.phone for item in greedy(scores, phones, 1.0)]
 
 
+def matches(reference: Sequence[str], hypothesis: Sequence[str]) -> list[tuple[int, int]]:
+    """Places (in the reference, in the hypothesis) of the phones that are right, by a minimal alignment."""
+    return [
+        pair
+        for edit in Levenshtein.opcodes(reference, hypothesis)
+        if edit.tag == "equal"
+        for pair in zip(range(edit.src_start, edit.src_end), range(edit.dest_start, edit.dest_end), strict=True)
+    ]
+
+
 @dataclass
 class Errors:
     """Edits that turn references into hypotheses, summed over utterances."""
