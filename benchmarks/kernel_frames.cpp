@@ -1,5 +1,5 @@
-// Runs a stack of LSTM layers with random weights frame by frame (or in blocks), kernels alone, and prints the time of
-// a frame.
+// Runs a stack of LSTM layers with random weights frame by frame (or in blocks), kernels alone, and prints the
+// processor time of a frame.
 //
 //   kernel_frames float32|int8|int4 [layers=2] [quaternions=64] [input quaternions=40] [frames at a time=1]
 //   [frames=1000]
@@ -7,11 +7,11 @@
 // Instructions per frame: count two runs with ../shared/tools/icount.c, divide their difference by that of their
 // frames.
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "layers.h"
@@ -21,8 +21,20 @@ namespace {
 using tetraphone::Format;
 using tetraphone::Kind;
 
+// Bytes at a multiple of 64, as in a mapped program and in the scratch of an operator.
+class Aligned {
+ public:
+  explicit Aligned(std::size_t size) : size_(size), memory_(size + 64) {}
+  std::uint8_t* data() { return memory_.data() + (64 - reinterpret_cast<std::uintptr_t>(memory_.data()) % 64); }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::size_t size_;
+  std::vector<std::uint8_t> memory_;
+};
+
 struct Stack {
-  std::vector<std::vector<std::uint8_t>> blocks;
+  std::vector<Aligned> blocks;
   std::vector<tetraphone::Layer> layers;
   std::vector<std::vector<float>> h, c;
 };
@@ -51,7 +63,7 @@ void AddLayer(const tetraphone::Shape& shape, Stack* stack) {
     if (shape.format == Format::kInt8) matrices[i] = {integers[i].data(), scales.data()};
     if (shape.format == Format::kInt4) matrices[i] = {integers[i].data(), halves.data()};
   }
-  std::vector<std::uint8_t> block(tetraphone::PackedBytes(shape));
+  Aligned block(tetraphone::PackedBytes(shape));
   tetraphone::Layer layer;
   tetraphone::Status status = Pack(shape, matrices[0], matrices[1], nullptr, block.data());
   if (status == tetraphone::Status::kOk) status = Open(block.data(), block.size(), &layer);
@@ -87,26 +99,25 @@ int main(int argc, char** argv) {
     const std::size_t bytes = ScratchBytes(stack.layers[i], together);
     scratch_bytes = bytes > scratch_bytes ? bytes : scratch_bytes;
   }
-  std::vector<std::uint8_t> memory(scratch_bytes + 64);
-  void* scratch = memory.data() + (64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64);
+  Aligned scratch(scratch_bytes);
   std::vector<float> x[2];
   for (std::vector<float>& buffer : x)
     buffer.resize(static_cast<std::size_t>(together * (width > inputs ? width : inputs)));
   std::vector<float> input(static_cast<std::size_t>(together * inputs));
   for (float& value : input) value = Uniform(2);
 
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   for (std::int64_t frame = 0; frame < frames; frame += together) {
     const float* from = input.data();
     for (std::size_t i = 0; i < stack.layers.size(); ++i) {
       float* to = x[i % 2].data();
       Run(stack.layers[i], from, together, stack.h[i].data(), stack.c[i].data(), to, stack.h[i].data(),
-          stack.c[i].data(), scratch);
+          stack.c[i].data(), scratch.data());
       from = to;
     }
   }
-  const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
+  const double microseconds = 1e6 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   std::printf("%s %s: %.2f us a frame, %zu bytes of packed layers, %zu of scratch, h[0] = %.9g\n",
-              tetraphone::InstructionSet(), name, time.count() / static_cast<double>(frames), weights, scratch_bytes,
+              tetraphone::InstructionSet(), name, microseconds / static_cast<double>(frames), weights, scratch_bytes,
               static_cast<double>(stack.h.back()[0]));
 }

@@ -1,6 +1,6 @@
 // What is written once for all instruction sets: the element-wise sequences, over a vector type V. A set's file defines
 //
-//   struct V {                                // kLanes (1, 4 or 8) floats
+//   struct V {                                // kLanes (1, 4, 8 or 16) floats
 //     static constexpr int kLanes;
 //     static V Set(float), Load(const float*); void Store(float*) const;
 //     static V Add, Sub, Mul, Div, Min, Max(V, V), Fma(V a, V b, V c) = a * b + c rounded once, Abs(V), Negate(V);
@@ -10,6 +10,7 @@
 //     static void Round(const V (&x)[16 / kLanes], std::int8_t* q, std::int8_t* negative);
 //   };
 //
+// of which a set that takes its expand_... from another needs no Abs, Negate, StoreColumns and Round.
 // Min and Max give NaN where their second operand is NaN. Everything has internal linkage: nothing compiled for one
 // instruction set may be called from another's.
 
@@ -47,28 +48,52 @@ struct Accurate {
   static V Tanh(V x) {
     return V::Fma(V::Set(2), Logistic(x, -0x1.715476p1f, 43), V::Set(-1));
   }
+  template <typename V>
+  static V SigmoidTimesTanh(V x, V y) {
+    return V::Mul(Sigmoid(x), Tanh(y));
+  }
 };
 
 // The activations of int8 and int4 networks. The greatest error is 4.8e-5 for tanh, half of it for sigmoid; half the
 // step of the quantised hidden state is 3.9e-3.
 struct Quick {
+  template <typename V>
+  struct Fraction {
+    V numerator, denominator;
+  };
   // x (n0 + n1 s + n2 s^2) / (d0 + d1 s + s^2) with s = x^2, |x| clamped to `limit`.
   template <typename V>
-  static V Ratio(V x, float limit, float n0, float n1, float n2, float d0, float d1) {
+  static Fraction<V> Ratio(V x, float limit, float n0, float n1, float n2, float d0, float d1) {
     x = V::Max(V::Set(-limit), V::Min(V::Set(limit), x));
     const V square = V::Mul(x, x);
     const V numerator = V::Mul(x, V::Fma(V::Fma(square, V::Set(n2), V::Set(n1)), square, V::Set(n0)));
-    return V::Div(numerator, V::Fma(V::Add(square, V::Set(d1)), square, V::Set(d0)));
+    return {numerator, V::Fma(V::Add(square, V::Set(d1)), square, V::Set(d0))};
   }
   static constexpr float kN0 = 0x1.3c6a7cp6f, kN1 = 0x1.018b26p3f, kN2 = 0x1.a87f66p-5f;
   static constexpr float kD0 = 0x1.3c79dep6f, kD1 = 0x1.130530p5f;
   template <typename V>
-  static V Sigmoid(V x) {  // 1/2 + tanh(x / 2) / 2
-    return V::Add(Ratio(x, 10, 4 * kN0, kN1, kN2 / 4, 16 * kD0, 4 * kD1), V::Set(0.5f));
+  static Fraction<V> SigmoidFraction(V x) {  // 1/2 + tanh(x / 2) / 2
+    const Fraction<V> half = Ratio(x, 10, 4 * kN0, kN1, kN2 / 4, 16 * kD0, 4 * kD1);
+    return {V::Fma(half.denominator, V::Set(0.5f), half.numerator), half.denominator};
+  }
+  template <typename V>
+  static Fraction<V> TanhFraction(V x) {
+    return Ratio(x, 5, kN0, kN1, kN2, kD0, kD1);
+  }
+  template <typename V>
+  static V Sigmoid(V x) {
+    const Fraction<V> f = SigmoidFraction(x);
+    return V::Div(f.numerator, f.denominator);
   }
   template <typename V>
   static V Tanh(V x) {
-    return Ratio(x, 5, kN0, kN1, kN2, kD0, kD1);
+    const Fraction<V> f = TanhFraction(x);
+    return V::Div(f.numerator, f.denominator);
+  }
+  template <typename V>
+  static V SigmoidTimesTanh(V x, V y) {  // with one division
+    const Fraction<V> a = SigmoidFraction(x), b = TanhFraction(y);
+    return V::Div(V::Mul(a.numerator, b.numerator), V::Mul(a.denominator, b.denominator));
   }
 };
 
@@ -88,13 +113,11 @@ void LstmBody(const Gates& gates) {
     float* h_out = gates.h_out + component * units;
     float* c_out = gates.c_out + component * units;
     for (std::int64_t i = 0; i < units; i += V::kLanes) {
-      const V input = Activation::Sigmoid(V::Load(sums + i));
-      const V forget = Activation::Sigmoid(V::Load(sums + units + i));
-      const V cell = Activation::Tanh(V::Load(sums + 2 * units + i));
-      const V output = Activation::Sigmoid(V::Load(sums + 3 * units + i));
-      const V next = V::Fma(forget, V::Load(c + i), V::Mul(input, cell));
+      const V input = V::Load(sums + i), forget = V::Load(sums + units + i);
+      const V cell = V::Load(sums + 2 * units + i), output = V::Load(sums + 3 * units + i);
+      const V next = V::Fma(Activation::Sigmoid(forget), V::Load(c + i), Activation::SigmoidTimesTanh(input, cell));
       next.Store(c_out + i);
-      V::Mul(output, Activation::Tanh(next)).Store(h_out + i);
+      Activation::SigmoidTimesTanh(output, next).Store(h_out + i);
     }
   }
 }
@@ -175,11 +198,13 @@ template <typename V>
   return (zero ? 0 : m / 127) + Sum(poison);
 }
 
-// The columns of X^ lie kTogether together, in kCopies copies: [4 / kTogether][depth / 8][kTogether][kCopies][8].
-template <typename V, int kTogether, int kCopies>
+// The columns of X^ lie kTogether together, in kCopies copies: [4 / kTogether][depth / 8][kTogether][kCopies][8]. kFlip
+// is applied to each byte.
+template <typename V, int kTogether, int kCopies, std::uint8_t kFlip = 0>
 void ExpandS8Body(const Expand& e) {
   std::int8_t* out = static_cast<std::int8_t*>(e.xhat);
   const std::int64_t steps = e.groups * kSteps;
+  constexpr std::uint64_t kFlips = kFlip * 0x0101010101010101u;
   const auto place = [&](std::int64_t step, int column, std::uint64_t eight) {
     const std::int64_t at = (column / kTogether * steps + step) * kTogether + column % kTogether;
     for (int i = 0; i < kCopies; ++i) std::memcpy(out + (at * kCopies + i) * kStep, &eight, kStep);
@@ -188,7 +213,7 @@ void ExpandS8Body(const Expand& e) {
   if (!e.quaternion) {
     for (int c = 0; c < kColumns; ++c) {
       e.multiplier[c] = QuantizeRow<V>(e.planes + c * e.stride, steps * kStep, false, q);
-      for (std::int64_t step = 0; step < steps; ++step) place(step, c, LoadEight(q + step * kStep));
+      for (std::int64_t step = 0; step < steps; ++step) place(step, c, LoadEight(q + step * kStep) ^ kFlips);
     }
     return;
   }
@@ -200,8 +225,8 @@ void ExpandS8Body(const Expand& e) {
   for (std::int64_t group = 0; group < e.groups; ++group) {
     std::uint64_t eights[2][4];  // [negative][component]
     Repeat<4>([&](auto component) {
-      eights[0][component] = LoadEight(q + component * e.stride + group * kStep);
-      eights[1][component] = LoadEight(negative + component * e.stride + group * kStep);
+      eights[0][component] = LoadEight(q + component * e.stride + group * kStep) ^ kFlips;
+      eights[1][component] = LoadEight(negative + component * e.stride + group * kStep) ^ kFlips;
     });
     Repeat<kSteps>([&](auto b) {
       Repeat<kColumns>([&](auto c) { place(group * kSteps + b, c, eights[kSigns[b][c] < 0][b ^ c]); });

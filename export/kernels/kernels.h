@@ -12,7 +12,8 @@
 //   int8     [2 halves][depth / 8][4 pairs][2 rows][8]      row = 8 * half + 2 * pair + row
 //   int4     [2 halves][groups][2][64 bytes], two steps of int8's 64 bytes in one: steps 0 and 2 in the low nibbles, 1
 //            and 3 in the high ones, two's complement
-// Packed scales: int8 float[rows]; int4 half[tiles][groups][16 rows].
+// Packed scales: int8 float[rows]; int4 half[tiles][groups][16 rows]. Packed sums: int8 int32[rows], each row's sum of
+// weights.
 // X^: float32 [depth][4 columns]; quantised [depth / 8][4 columns][8], or as the set's product likes it best.
 
 #pragma once
@@ -47,6 +48,7 @@ constexpr int kSigns[4][4] = {
 struct Gemv {
   const std::uint8_t* values;
   const std::uint8_t* scales;
+  const std::uint8_t* sums;  // int8 only
   std::int64_t tiles;
   std::int64_t groups;
   const void* xhat;
@@ -91,6 +93,7 @@ struct Kernels {
   void (*gemv_s4)(const Gemv&);
   void (*expand_f32)(const Expand&);
   void (*expand_s8)(const Expand&);
+  void (*expand_s4)(const Expand&);
   void (*rnn_f32)(const Gates&);
   void (*rnn_s8)(const Gates&);  // int4 too
   void (*lstm_f32)(const Gates&);

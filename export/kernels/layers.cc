@@ -19,7 +19,7 @@ std::int64_t PlaneStride(const Layout& layout, std::int64_t columns) {
   return RoundUp(columns, layout.quaternion ? kTileRows : kGroup);
 }
 
-// Room for two copies of a quantised X^, or for one and its sums.
+// Room for two copies of a quantised X^, or for one and the sums of its columns.
 std::size_t XhatBytes(Format format, std::int64_t groups) {
   return static_cast<std::size_t>(groups) * kGroup * kColumns * (format == Format::kFloat32 ? sizeof(float) : 2);
 }
@@ -79,7 +79,9 @@ struct Parts {
 Parts PartsOf(const Kernels& k, const Shape& shape) {
   const bool lstm = shape.kind == Kind::kLstm;
   if (shape.format == Format::kFloat32) return {k.gemv_f32, k.expand_f32, lstm ? k.lstm_f32 : k.rnn_f32};
-  return {shape.format == Format::kInt8 ? k.gemv_s8 : k.gemv_s4, k.expand_s8, lstm ? k.lstm_s8 : k.rnn_s8};
+  const auto gates = lstm ? k.lstm_s8 : k.rnn_s8;
+  if (shape.format == Format::kInt8) return {k.gemv_s8, k.expand_s8, gates};
+  return {k.gemv_s4, k.expand_s4, gates};
 }
 
 // Copies planes [4][units] between strides.
@@ -177,8 +179,9 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
     for (std::int64_t tile = 0; tile < tiles; tile += together) {
       for (std::int64_t i = 0; i < columns; ++i) {
         parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Bits(shape.format)),
-                    block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups), together,
-                    layout.input.groups, s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
+                    block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),
+                    block + layout.input.sums + tile * kTileRows * 4, together, layout.input.groups,
+                    s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
                     s.multipliers + kColumns * i, bias + tile * kTileRows, layout.quaternion ? layout.rows : 0,
                     s.sums + i * kColumns * layout.rows + tile * kTileRows, layout.rows});
       }
@@ -195,8 +198,9 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
         continue;
       }
       parts.expand({h_now, padded, layout.hidden.groups, true, true, s.hidden_xhat, s.hidden_multiplier, s.quantized});
-      parts.gemv({block + layout.hidden.values, block + layout.hidden.scales, tiles, layout.hidden.groups,
-                  s.hidden_xhat, s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
+      parts.gemv({block + layout.hidden.values, block + layout.hidden.scales,
+                  block + layout.hidden.sums, tiles, layout.hidden.groups, s.hidden_xhat,
+                  s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
       parts.gates({sums, padded, c_now, in_place ? to : s.h, c_next});
       c_now = c_next;
       h_now = to;

@@ -7,7 +7,7 @@ namespace tetraphone {
 namespace {
 
 constexpr std::uint32_t kMagicNumber = 0x42515054;  // "TPQB", little-endian like everything in a block
-constexpr std::uint16_t kVersionNumber = 1;
+constexpr std::uint16_t kVersionNumber = 2;
 constexpr std::uint16_t kTileNumber = kTileRows << 8 | kGroup;
 constexpr std::int64_t kLargestSize = 1 << 16;  // reals; a quantised sum of 127 * 127 * size stays in 31 bits
 constexpr std::uint64_t kLargestBlock = 0x7fffffff;
@@ -22,17 +22,18 @@ struct Header {
   std::uint32_t inputs;
   std::uint32_t outputs;
   std::uint32_t bytes;
-  std::uint32_t offsets[5];  // input values, input scales, hidden values, hidden scales, bias
-  std::uint32_t zeros[4];
-  std::uint32_t checksum;  // FNV-1a of the bytes before it: sizes that fill the same tiles differ in nothing else
+  std::uint32_t offsets[7];  // values, scales and sums of input and hidden, then the bias
+  std::uint32_t zeros[2];
+  std::uint32_t checksum;  // of the words before it: sizes that fill the same tiles differ in nothing else
 };
 static_assert(sizeof(Header) == 64);
 
+// FNV-1a by words.
 std::uint32_t Checksum(const Header& header) {
-  std::uint8_t bytes[offsetof(Header, checksum)];
-  std::memcpy(bytes, &header, sizeof bytes);
+  std::uint32_t words[offsetof(Header, checksum) / 4];
+  std::memcpy(words, &header, sizeof words);
   std::uint32_t hash = 0x811c9dc5;
-  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x01000193;
+  for (const std::uint32_t word : words) hash = (hash ^ word) * 0x01000193;
   return hash;
 }
 
@@ -46,9 +47,9 @@ Header MakeHeader(const Shape& shape, const Layout& layout) {
   header.inputs = static_cast<std::uint32_t>(shape.inputs);
   header.outputs = static_cast<std::uint32_t>(shape.outputs);
   header.bytes = static_cast<std::uint32_t>(layout.bytes);
-  const std::size_t offsets[5] = {layout.input.values, layout.input.scales, layout.hidden.values, layout.hidden.scales,
-                                  layout.bias};
-  for (int i = 0; i < 5; ++i) header.offsets[i] = static_cast<std::uint32_t>(offsets[i]);
+  const std::size_t offsets[7] = {layout.input.values,  layout.input.scales, layout.input.sums, layout.hidden.values,
+                                  layout.hidden.scales, layout.hidden.sums,  layout.bias};
+  for (int i = 0; i < 7; ++i) header.offsets[i] = static_cast<std::uint32_t>(offsets[i]);
   header.checksum = Checksum(header);
   return header;
 }
@@ -121,6 +122,18 @@ std::int64_t GivenIndex(const Layout& layout, const MatrixLayout& matrix, int co
   return (component * layout.gates * layout.units + row) * matrix.columns + column;
 }
 
+void PackSums(const Layout& layout, const MatrixLayout& matrix, std::uint8_t* block) {
+  const std::int64_t steps = matrix.groups * kSteps;
+  for (std::int64_t row = 0; row < layout.rows; ++row) {
+    std::int32_t sum = 0;
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const std::uint8_t* from = block + matrix.values + (row / 8 * steps + step) * 64 + row % 8 * kStep;
+      for (int k = 0; k < kStep; ++k) sum += static_cast<std::int8_t>(from[k]);
+    }
+    std::memcpy(block + matrix.sums + row * 4, &sum, 4);
+  }
+}
+
 bool FiniteHalf(std::uint16_t half) { return (half & 0x7c00) != 0x7c00; }
 
 Status PackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& matrix, const Matrix& given,
@@ -157,6 +170,7 @@ Status PackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& 
       std::memcpy(to, &scale, 2);
     }
   });
+  if (shape.format == Format::kInt8) PackSums(layout, matrix, block);
   return good ? Status::kOk : Status::kValue;
 }
 
@@ -246,6 +260,7 @@ bool MakeLayout(const Shape& shape, Layout* layout) {
     m.groups = RoundUp(columns, kGroup / layout->components) / (kGroup / layout->components);
     m.values = section(layout->rows / kTileRows * m.groups * ValueBytes(Bits(shape.format)));
     m.scales = section(layout->rows / kTileRows * ScaleBytes(shape.format, m.groups));
+    m.sums = section(m.groups > 0 && shape.format == Format::kInt8 ? layout->rows * 4 : 0);
     return m;
   };
   layout->input = matrix(shape.inputs / layout->components);

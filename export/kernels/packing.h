@@ -13,6 +13,7 @@ struct MatrixLayout {
   std::int64_t groups;
   std::size_t values;  // offsets from the block's start, multiples of 64
   std::size_t scales;
+  std::size_t sums;
 };
 
 struct Layout {

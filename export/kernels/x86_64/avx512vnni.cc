@@ -4,13 +4,35 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12's own header reads an undefined vector on purpose
 #endif
 
+#include "../body.h"
 #include "../instruction_sets.h"
 #include "vnni.h"
 
 namespace tetraphone {
 namespace {
 
-inline __m512i MultiplyAdd(__m512i sum, __m512i w, __m512i x) { return _mm512_dpbusd_epi32(sum, w, x); }
+struct Avx512 {
+  static constexpr int kLanes = 16;
+  __m512 value;
+
+  static Avx512 Set(float a) { return {_mm512_set1_ps(a)}; }
+  static Avx512 Load(const float* from) { return {_mm512_loadu_ps(from)}; }
+  void Store(float* to) const { _mm512_storeu_ps(to, value); }
+  static Avx512 Add(Avx512 a, Avx512 b) { return {_mm512_add_ps(a.value, b.value)}; }
+  static Avx512 Sub(Avx512 a, Avx512 b) { return {_mm512_sub_ps(a.value, b.value)}; }
+  static Avx512 Mul(Avx512 a, Avx512 b) { return {_mm512_mul_ps(a.value, b.value)}; }
+  static Avx512 Div(Avx512 a, Avx512 b) { return {_mm512_div_ps(a.value, b.value)}; }
+  static Avx512 Min(Avx512 a, Avx512 b) { return {_mm512_min_ps(a.value, b.value)}; }
+  static Avx512 Max(Avx512 a, Avx512 b) { return {_mm512_max_ps(a.value, b.value)}; }
+  static Avx512 Fma(Avx512 a, Avx512 b, Avx512 c) { return {_mm512_fmadd_ps(a.value, b.value, c.value)}; }
+  static Avx512 PowerOfTwo(Avx512 a) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.value), 23))};
+  }
+};
+
+inline __m512i MultiplyAdd(__m512i sum, __m512i unsigned_bytes, __m512i signed_bytes) {
+  return _mm512_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
+}
 
 inline __m512i Load64(const std::uint8_t* from) { return _mm512_loadu_si512(from); }
 
@@ -44,21 +66,21 @@ inline void ForTiles(const Gemv& g, const Multiply& multiply) {
 }
 
 template <int kTiles>
-void MultiplyS8(const Gemv& g, std::int64_t tile, const Corrections& corrections) {
-  const __m512i sign = _mm512_set1_epi8(-128);
+void MultiplyS8(const Gemv& g, std::int64_t tile) {
   const std::int64_t half_bytes = g.groups * kSteps * 64;
   const std::uint8_t* weights = g.values + 2 * tile * half_bytes;
   const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
   __m512i sums[4][2 * kTiles];  // [column][half]
-  Repeat<kColumns>([&](auto c) {
-    Repeat<2 * kTiles>([&](auto half) { sums[c][half] = _mm512_set1_epi64(InOneLane(corrections.columns[c])); });
+  Repeat<2 * kTiles>([&](auto half) {
+    const __m512i begin = _mm512_cvtepu32_epi64(LoadCorrections(g.sums + (2 * tile + half) * kHalfRows * 4));
+    Repeat<kColumns>([&](auto c) { sums[c][half] = begin; });
   });
   for (std::int64_t step = 0; step < g.groups * kSteps; ++step) {
     __m512i w[2 * kTiles];
-    Repeat<2 * kTiles>([&](auto half) { w[half] = _mm512_xor_si512(Load64(weights + half * half_bytes), sign); });
+    Repeat<2 * kTiles>([&](auto half) { w[half] = Load64(weights + half * half_bytes); });
     Repeat<kColumns>([&](auto c) {
       const __m512i x = Broadcast8Wide(xhat + c * kStep);
-      Repeat<2 * kTiles>([&](auto half) { sums[c][half] = MultiplyAdd(sums[c][half], w[half], x); });
+      Repeat<2 * kTiles>([&](auto half) { sums[c][half] = MultiplyAdd(sums[c][half], x, w[half]); });
     });
     weights += 64;
     xhat += kColumns * kStep;
@@ -74,8 +96,7 @@ void MultiplyS8(const Gemv& g, std::int64_t tile, const Corrections& corrections
 }
 
 void hamilton_gemv_s8_16x4_avx512vnni(const Gemv& g) {
-  const Corrections corrections = CorrectionsS8(g);
-  ForTiles<2>(g, [&](auto tiles, std::int64_t tile) { MultiplyS8<tiles>(g, tile, corrections); });
+  ForTiles<2>(g, [&](auto tiles, std::int64_t tile) { MultiplyS8<tiles>(g, tile); });
 }
 
 void hamilton_gemv_s4_16x4_avx512vnni(const Gemv& g) {
@@ -140,7 +161,7 @@ void hamilton_gemv_f32_16x4_avx512vnni(const Gemv& g) {
   ForTiles<4>(g, [&](auto tiles, std::int64_t tile) { MultiplyF32<tiles>(g, tile); });
 }
 
-void expand_s8_avx512vnni(const Expand& e) {
+void expand_s4_avx512vnni(const Expand& e) {
   ExpandWithSums(e, [](__m256i sum, __m256i w, __m256i x) { return _mm256_dpbusd_epi32(sum, w, x); });
 }
 
@@ -151,10 +172,11 @@ const Kernels kernels_avx512vnni = {"avx512vnni",
                                     hamilton_gemv_s8_16x4_avx512vnni,
                                     hamilton_gemv_s4_16x4_avx512vnni,
                                     expand_f32_avx2,
-                                    expand_s8_avx512vnni,
-                                    rnn_f32_avx2,
-                                    rnn_s8_avx2,
-                                    lstm_f32_avx2,
-                                    lstm_s8_avx2};
+                                    expand_u8_avx2,
+                                    expand_s4_avx512vnni,
+                                    RnnBody<Avx512, Accurate>,
+                                    RnnBody<Avx512, Quick>,
+                                    LstmBody<Avx512, Accurate>,
+                                    LstmBody<Avx512, Quick>};
 
 }  // namespace tetraphone

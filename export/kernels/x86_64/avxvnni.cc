@@ -6,22 +6,25 @@
 namespace tetraphone {
 namespace {
 
-inline __m256i MultiplyAdd(__m256i sum, __m256i w, __m256i x) { return _mm256_dpbusd_avx_epi32(sum, w, x); }
+inline __m256i MultiplyAdd(__m256i sum, __m256i unsigned_bytes, __m256i signed_bytes) {
+  return _mm256_dpbusd_avx_epi32(sum, unsigned_bytes, signed_bytes);
+}
 
 void hamilton_gemv_s8_16x4_avxvnni(const Gemv& g) {
-  const Corrections corrections = CorrectionsS8(g);
-  const __m256i sign = _mm256_set1_epi8(-128);
   const std::uint8_t* weights = g.values;
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
+    const __m256i corrections = LoadCorrections(g.sums + row * 4);
+    const __m256i begin[2] = {_mm256_cvtepu32_epi64(_mm256_castsi256_si128(corrections)),
+                              _mm256_cvtepu32_epi64(_mm256_extracti128_si256(corrections, 1))};
     __m256i sums[4][2];
-    Repeat<kColumns>([&](auto c) { sums[c][0] = sums[c][1] = _mm256_set1_epi64x(InOneLane(corrections.columns[c])); });
+    Repeat<kColumns>([&](auto c) { Repeat<2>([&](auto half) { sums[c][half] = begin[half]; }); });
     for (std::int64_t step = 0; step < g.groups * kSteps; ++step) {
-      const __m256i low = _mm256_xor_si256(Load32(weights), sign), high = _mm256_xor_si256(Load32(weights + 32), sign);
+      const __m256i low = Load32(weights), high = Load32(weights + 32);
       Repeat<kColumns>([&](auto c) {
         const __m256i x = Broadcast8(xhat + c * kStep);
-        sums[c][0] = MultiplyAdd(sums[c][0], low, x);
-        sums[c][1] = MultiplyAdd(sums[c][1], high, x);
+        sums[c][0] = MultiplyAdd(sums[c][0], x, low);
+        sums[c][1] = MultiplyAdd(sums[c][1], x, high);
       });
       weights += 64;
       xhat += kColumns * kStep;
@@ -62,7 +65,7 @@ void hamilton_gemv_s4_16x4_avxvnni(const Gemv& g) {
   }
 }
 
-void expand_s8_avxvnni(const Expand& e) { ExpandWithSums(e, MultiplyAdd); }
+void expand_s4_avxvnni(const Expand& e) { ExpandWithSums(e, MultiplyAdd); }
 
 }  // namespace
 
@@ -71,7 +74,8 @@ const Kernels kernels_avxvnni = {"avxvnni",
                                  hamilton_gemv_s8_16x4_avxvnni,
                                  hamilton_gemv_s4_16x4_avxvnni,
                                  expand_f32_avx2,
-                                 expand_s8_avxvnni,
+                                 expand_u8_avx2,
+                                 expand_s4_avxvnni,
                                  rnn_f32_avx2,
                                  rnn_s8_avx2,
                                  lstm_f32_avx2,

@@ -1,6 +1,6 @@
-// VPDPBUSD multiplies unsigned bytes by signed ones: weights are used 128 (int4: 8) too large, and what that adds, 128
-// (8) times the sum of a column, is subtracted beforehand. The sums of every group and column, int32 [groups][4],
-// follow X^.
+// VPDPBUSD multiplies unsigned bytes by signed ones. int8: activations are used 128 too large, and what that adds, 128
+// times a row's sum of weights, is subtracted beforehand. int4, whose sums of groups are not packed: weights are used 8
+// too large, and 8 times the sum of a column of X^ is subtracted; these sums, int32 [groups][4], follow X^.
 
 #pragma once
 
@@ -9,11 +9,14 @@
 namespace tetraphone {
 namespace {
 
+// What the sums of eight rows of int8 begin with; each belongs in the first of its row's two lanes.
+inline __m256i LoadCorrections(const std::uint8_t* sums) {
+  return _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(Load32(sums), 7));
+}
+
 inline std::int8_t* ColumnSums(const void* xhat, std::int64_t groups) {
   return static_cast<std::int8_t*>(const_cast<void*>(xhat)) + groups * kGroup * kColumns;
 }
-
-inline __m128i LoadSums(const std::int8_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); }
 
 // expand_s8_avx2, and the sums. multiply_add(sum, unsigned, signed) is the set's VPDPBUSD.
 template <typename MultiplyAdd>
@@ -31,22 +34,14 @@ inline void ExpandWithSums(const Expand& e, MultiplyAdd multiply_add) {
   }
 }
 
-// What the sums of the four columns begin with.
+// What the sums of the four columns of a group of int4 begin with.
 struct Corrections {
   alignas(16) std::int32_t columns[4];
 };
 
-inline Corrections CorrectionsS8(const Gemv& g) {
-  const std::int8_t* sums = ColumnSums(g.xhat, g.groups);
-  __m128i total = _mm_setzero_si128();
-  for (std::int64_t group = 0; group < g.groups; ++group) total = _mm_sub_epi32(total, LoadSums(sums + group * 16));
-  Corrections corrections;
-  _mm_store_si128(reinterpret_cast<__m128i*>(corrections.columns), _mm_slli_epi32(total, 7));
-  return corrections;
-}
-
 inline Corrections CorrectionsS4(const Gemv& g, std::int64_t group) {
-  const __m128i sums = LoadSums(ColumnSums(g.xhat, g.groups) + group * 16);
+  const std::int8_t* from = ColumnSums(g.xhat, g.groups) + group * 16;
+  const __m128i sums = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   Corrections corrections;
   _mm_store_si128(reinterpret_cast<__m128i*>(corrections.columns),
                   _mm_slli_epi32(_mm_sub_epi32(_mm_setzero_si128(), sums), 3));
