@@ -75,7 +75,7 @@ build/fuzz/ready: $(NATIVE)
 FUZZ_SECONDS ?= 3600
 fuzz: setup build/fuzz/ready
 	for target in wav model chunks; do mkdir -p build/fuzz/$$target; \
-	  TETRAPHONE_FUZZ_MODEL=tests/fuzz/corpus/model/small.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
+	  TETRAPHONE_FUZZ_MODEL=tests/fuzz/corpus/model/qlstm-int8.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
 	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/fuzz/corpus/$$target || exit 1; done
 
 arm-recognizer: setup

@@ -72,11 +72,35 @@ class Prepare:
 
 
 @dataclass(frozen=True)
+class Bigram:
+    """Write a phone bigram of a corpus's transcripts, for the beam search of `tetraphone recognize --grammar`."""
+
+    corpora: Positional[Annotated[tuple[str, ...], arg(metavar="CORPUS ...")]]
+    """Folders of prepared corpora (FOLDER or FOLDER:PART, default part: train) or JSON-lines manifests."""
+    output: Annotated[Path, arg(metavar="FST")]
+    """The file to write, in OpenFst's text form."""
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.train.bigram import write_bigram
+        from tetraphone.train.corpus import read_corpus
+        from tetraphone.train.phones import ARPABET
+
+        if not self.corpora:
+            raise InputError("no corpus to count phones in; give a folder or a .jsonl manifest")
+        read = [read_corpus(spec, "train") for spec in self.corpora]
+        phones = [utterance.phones for corpus in read for utterance in corpus.utterances]
+        return {"grammar": str(self.output), **write_bigram(phones, ARPABET, self.output)}
+
+
+@dataclass(frozen=True)
 class CorpusCommand:
-    """Make or prepare a corpus."""
+    """Make or prepare a corpus, or count its phones."""
 
     action: OmitSubcommandPrefixes[
-        Annotated[Synthesize, subcommand("synthesize")] | Annotated[Prepare, subcommand("prepare")]
+        Annotated[Synthesize, subcommand("synthesize")]
+        | Annotated[Prepare, subcommand("prepare")]
+        | Annotated[Bigram, subcommand("bigram")]
     ]
 
     @property

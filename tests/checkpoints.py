@@ -5,6 +5,8 @@ import torch
 from torch import Tensor
 
 from tetraphone.export.operators import Format, Kind, pack
+from tetraphone.export.program import PackedLayer, program_bytes
+from tetraphone.export.writer import metadata
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions
 from tetraphone.train.features import FeatureOptions, Normalisation
@@ -54,3 +56,34 @@ def pack_recurrent(stack: Recurrent, number_format: str = "float32") -> Tensor:
     kind = Kind.LSTM if stack.gates == 4 else Kind.RNN
     weights = [pack_weight(weight[0], number_format)[0] for weight in (stack.weight_input, stack.weight_hidden)]
     return pack(kind, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])
+
+
+def hand_made(weight: np.ndarray, bias: np.ndarray, features: FeatureOptions, normalisation: Normalisation) -> bytes:
+    """A .pte file of one real layer: scores = weight · input + bias, [phones + 1, inputs], blank first."""
+    outputs = len(weight)
+    phones = tuple(f"P{index}" for index in range(outputs - 1))
+    checkpoint = make_checkpoint(hidden=4, layers=1)
+    whole = Checkpoint(checkpoint.model, checkpoint.network, features, normalisation, phones)
+    values = torch.from_numpy(weight.astype(np.float32))
+    block = pack(
+        Kind.LINEAR,
+        Format.FLOAT32,
+        features.inputs,
+        outputs,
+        (values, None),
+        None,
+        torch.from_numpy(bias.astype(np.float32)),
+    )
+    return program_bytes([PackedLayer(Kind.LINEAR, outputs, block)], features.inputs, metadata(whole))
+
+
+def plain(bands: int, deviation: float = 1.0) -> Normalisation:
+    return Normalisation(np.zeros(4 * bands, np.float32), np.full(4 * bands, deviation, np.float32))
+
+
+def energy_program() -> bytes:
+    """A .pte file that hears one phone, P0, wherever there is more than silence, every 10 ms."""
+    features = FeatureOptions(stack=1, stride=1)
+    weight = np.zeros((2, features.inputs))
+    weight[1, : features.bands] = 1 / features.bands
+    return hand_made(weight, np.array([0.0, 12.0]), features, plain(features.bands))

@@ -25,6 +25,7 @@ from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, qu
 COMMANDS = (
     ("corpus", "synthesize"),
     ("corpus", "prepare"),
+    ("corpus", "bigram"),
     ("train",),
     ("evaluate",),
     ("calibrate",),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from checkpoints import make_checkpoint
+from checkpoints import energy_program, make_checkpoint
 
 from tetraphone.export.model import load_model, recognize
 from tetraphone.export.writer import export
@@ -21,6 +21,7 @@ from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.features import FeatureOptions
 
 BUILD = Path(__file__).parents[1] / "build"
+FUZZ = Path(__file__).parent / "fuzz"
 RATE = 16000
 
 
@@ -100,8 +101,10 @@ def test_command_on_emulated_arm_gives_the_same_bytes(processor: str, model: Pat
 
 
 @pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
-def test_tests_of_the_recognizer_on_emulated_arm(processor: str) -> None:
-    done = run(*emulated(processor, program("recognizer-aarch64", "recognizer_test")), timeout=600)
+@pytest.mark.parametrize("test", ["decoder", "features", "numerics", "output", "resampler"])
+def test_tests_of_the_recognizer_on_emulated_arm(test: str, processor: str) -> None:
+    """The same hashes of features, resampled sound and phones as here."""
+    done = run(*emulated(processor, program("recognizer-aarch64", f"{test}_test")), timeout=600)
     assert done.returncode == 0, done.stdout[-2000:]
 
 
@@ -133,13 +136,24 @@ def test_streams_at_once(build: str, streams: int, model: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 
+def test_eight_hours(tmp_path: Path) -> None:
+    hours = program("recognizer", "hours")
+    (tmp_path / "energy.pte").write_bytes(energy_program())
+    for number_format in ("int8", "float32"):
+        checkpoint = make_checkpoint(number_format, hidden=16, layers=1, features=FeatureOptions())
+        export(checkpoint, tmp_path / f"{number_format}.pte")
+    files = [tmp_path / f"{name}.pte" for name in ("energy", "int8", "float32")]
+    done = run(hours, *files, 8, timeout=900)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("target", ["wav", "model", "chunks"])
-def test_fuzz_targets_run_clean_over_their_corpora(target: str, small: Path, tmp_path: Path) -> None:
+def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) -> None:
     """A short run; `make fuzz` is the long one."""
     fuzz = program("fuzz", f"{target}_fuzz")
     seeds = tmp_path / "corpus"
-    shutil.copytree(Path(__file__).parent / "fuzz" / "corpus" / target, seeds)
-    environment = {**os.environ, "TETRAPHONE_FUZZ_MODEL": str(small)}
+    shutil.copytree(FUZZ / "corpus" / target, seeds)
+    environment = {**os.environ, "TETRAPHONE_FUZZ_MODEL": str(FUZZ / "corpus/model/qlstm-int8.pte")}
     limits = ("-max_total_time=15", "-timeout=20", "-rss_limit_mb=1024", f"-artifact_prefix={tmp_path}/")
     done = run(fuzz, *limits, seeds, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 import soxr
 import torch
-from checkpoints import FORMATS, make_checkpoint
+from checkpoints import FORMATS, energy_program, hand_made, make_checkpoint, plain
 
 from tetraphone.export.model import load_model
 from tetraphone.export.native import library
-from tetraphone.export.operators import Format, Kind, pack
-from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.recognizer import Recognizer, Stream, StreamOptions
-from tetraphone.export.writer import export, metadata
+from tetraphone.export.writer import export
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
-from tetraphone.train.model import Checkpoint
 from tetraphone.train.scoring import TimedPhone, greedy
 
 RATE = 16000
@@ -35,29 +32,6 @@ def speech_like(seconds: float, seed: int = 0, rate: int = RATE) -> Samples:
     tone = np.sin(2 * np.pi * (200 + 150 * np.sin(3 * time)) * time) + 0.3 * np.sin(2 * np.pi * 2300 * time)
     loudness = np.clip(np.sin(2 * np.pi * 1.7 * time), 0, None)
     return (0.3 * loudness * tone + 0.01 * random.standard_normal(len(time))).astype(np.float32)
-
-
-def hand_made(weight: np.ndarray, bias: np.ndarray, features: FeatureOptions, normalisation: Normalisation) -> bytes:
-    """A .pte file of one real layer: scores = weight · input + bias, [phones + 1, inputs], blank first."""
-    outputs = len(weight)
-    phones = tuple(f"P{index}" for index in range(outputs - 1))
-    checkpoint = make_checkpoint(hidden=4, layers=1)
-    whole = Checkpoint(checkpoint.model, checkpoint.network, features, normalisation, phones)
-    values = torch.from_numpy(weight.astype(np.float32))
-    block = pack(
-        Kind.LINEAR,
-        Format.FLOAT32,
-        features.inputs,
-        outputs,
-        (values, None),
-        None,
-        torch.from_numpy(bias.astype(np.float32)),
-    )
-    return program_bytes([PackedLayer(Kind.LINEAR, outputs, block)], features.inputs, metadata(whole))
-
-
-def plain(bands: int, deviation: float = 1.0) -> Normalisation:
-    return Normalisation(np.zeros(4 * bands, np.float32), np.full(4 * bands, deviation, np.float32))
 
 
 @pytest.fixture(scope="session")
@@ -199,10 +173,7 @@ def test_provisional_phones_become_final(recognizer: Recognizer) -> None:
 
 @pytest.mark.parametrize("chunk", [160, 5000])
 def test_times_are_exact_for_a_network_that_hears_energy(chunk: int) -> None:
-    features = FeatureOptions(stack=1, stride=1)
-    weight = np.zeros((2, features.inputs))
-    weight[1, :40] = 1 / 40
-    recognizer = Recognizer.from_bytes(hand_made(weight, np.array([0.0, 12.0]), features, plain(40)), "energy.pte")
+    recognizer = Recognizer.from_bytes(energy_program(), "energy.pte")
     bursts = [(0.5, 0.62), (1.0, 1.4), (2.345, 2.5)]
     samples = np.zeros(3 * RATE, np.float32)
     noise = np.random.default_rng(0).standard_normal(len(samples)).astype(np.float32)
@@ -351,11 +322,8 @@ def test_a_closed_recognizer_is_an_error_and_its_streams_live_on(models: dict[st
     assert stream.poll() == expected
 
 
-def test_pauses(models: dict[str, Path]) -> None:
-    features = FeatureOptions(stack=1, stride=1)
-    weight = np.zeros((2, features.inputs))
-    weight[1, :40] = 1 / 40
-    recognizer = Recognizer.from_bytes(hand_made(weight, np.array([0.0, 12.0]), features, plain(40)), "energy.pte")
+def test_pauses() -> None:
+    recognizer = Recognizer.from_bytes(energy_program(), "energy.pte")
     silence, noise = np.zeros(RATE // 10, np.float32), 0.01 * np.random.default_rng(0).standard_normal(RATE // 10)
     with recognizer.stream(StreamOptions(pause=0.3)) as stream:
         states = []

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     std::vector<float> piece;
-    for (int i = 0; i < operation * 4 && at + 1 < size; ++i, at += i % 8 == 0 ? 2 : 0) {
+    for (int i = 0; i < operation * 4 && at + 1 < size; ++i, at += 2) {
       std::int16_t value;
       std::memcpy(&value, data + at, 2);
       piece.push_back(static_cast<float>(value) / 32768.0f);
