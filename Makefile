@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 CORPORA ?= ../shared/corpora
+ICOUNT ?= ../shared/tools/icount.c
 BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.map')
@@ -83,6 +84,8 @@ arm-recognizer: setup
 
 benchmark: setup
 	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/kernels.py --output benchmarks/results/kernels.json \
+	  $(if $(wildcard $(ICOUNT)),--icount $(ICOUNT)) $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON))
 
 # Half an hour or more of two cores; resumes where it was interrupted. See benchmarks/README.md.
 real-speech: setup

@@ -6,6 +6,8 @@ All networks have the same weights (expanded to real matrices for the peers), ru
 short rounds, and their hidden states are compared. Ours and XNNPACK's are .pte files that one program runs through
 ExecuTorch's Module::execute (peers_module.cpp); the others are in peers_worker.py; "kernels alone" is
 kernel_frames.cpp. Times are the processor's, medians over the rounds; ratios are medians of the ratios within a round.
+Memory is what loading and running a program adds to a process, beyond pages of mapped files. What was measured is
+written after each case: lowering 16 frames to XNNPACK alone takes minutes.
 """
 
 import json
@@ -28,6 +30,7 @@ import matplotlib.pyplot as plt
 import torch
 import tyro
 from executorch import __path__ as executorch_folder
+from hot_loop import find_llvm_mca, share_of_peak
 from peers_programs import Case, expanded, input_frames, write_ours, write_xnnpack
 from torch import Tensor
 
@@ -54,7 +57,7 @@ class Options:
     output: Path
     """The JSON file to write; the picture goes beside it."""
     icount: Path | None = None
-    """QEMU's TCG plugin that counts instructions; without it they are left out."""
+    """QEMU's TCG plugin that counts instructions, compiled or as C source; without it they are left out."""
     peers_python: Path = Path(sys.executable)
     """The Python that has ONNX Runtime and LiteRT, if another."""
     rounds: int = 200
@@ -140,6 +143,15 @@ def kernels_alone(programs: Path, case: Case, number_format: str) -> Network:
     return run
 
 
+def added_memory(programs: Path, folder: Path, case: Case, path: Path, preload: str) -> int:
+    """Bytes that a program adds to a process of its own, in 200 calls."""
+    command = [programs / "peers_module", str(case.frames), folder / "x", path]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "LD_PRELOAD": preload}
+    said = subprocess.run(command, input="0 200\n", capture_output=True, text=True, check=True, env=environment).stdout
+    answer: dict[str, int] = json.loads(said.splitlines()[-1])
+    return answer["memory"]
+
+
 def reference(case: Case, calls: int) -> Tensor:
     """h of the last layer in torch."""
     network, x = expanded(case), input_frames(case)
@@ -166,6 +178,8 @@ def measure(case: Case, options: Options, programs: Path, folder: Path) -> dict[
 
     # The operators register themselves when their library is loaded.
     preload = library()._name
+    memory = {name: added_memory(programs, folder, case, path, preload) for name, path in paths.items()}
+    say("loading the peers")
     module_command = [programs / "peers_module", str(case.frames), folder / "x", *paths.values()]
     module = Served(folder / "module.log", *module_command, LD_PRELOAD=preload)
     sizes = [str(size) for size in asdict(case).values()]
@@ -183,6 +197,7 @@ def measure(case: Case, options: Options, programs: Path, folder: Path) -> dict[
         per_call = min(network(20)["seconds"] for _ in range(3)) / 20
         calls[name] = max(5, round(options.milliseconds * 1e-3 / per_call))
     seconds: dict[str, list[float]] = {name: [] for name in calls}
+    say(f"measuring {', '.join(calls)}")
     for _ in range(options.rounds):
         for name, network in (networks | alone).items():
             seconds[name].append(network(calls[name])["seconds"] / (calls[name] * case.frames))
@@ -205,6 +220,7 @@ def measure(case: Case, options: Options, programs: Path, folder: Path) -> dict[
             if ours.startswith("Tetraphone")
         },
         "weight_bytes": weight_bytes,
+        "memory_bytes": memory,
         "file_bytes": {**file_bytes, **others["bytes"]},
         "difference": difference,
         "left_out": others["left_out"],
@@ -227,6 +243,41 @@ def instructions(case: Case, plugin: Path, programs: Path) -> dict[str, int]:
                 total[calls] = int(found[1])
             counted[f"{number_format}.{processor}"] = round((total[12] - total[4]) / (8 * case.frames))
     return counted
+
+
+def compile_for_arm(build: Path) -> Path | None:
+    """The folder of the programs for aarch64, or None where there is no compiler for it."""
+    compiler = shutil.which("aarch64-linux-gnu-g++")
+    if compiler is None:
+        return None
+    cross = {"CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": "aarch64", "CMAKE_CXX_COMPILER": compiler}
+    return compile_programs(build / "aarch64", **cross, CMAKE_EXE_LINKER_FLAGS="-static")
+
+
+def on_arm(options: Options, cases: dict[str, Any]) -> dict[str, Any]:
+    """Adds instructions a frame to the cases; returns those of the reference network and the hot loop's share."""
+    programs, llvm_mca, result = compile_for_arm(options.build), find_llvm_mca(), {}
+    if programs is None or llvm_mca is None:
+        say("left out the share of the dot-product units' peak: it needs llvm-mca 16 and aarch64-linux-gnu-g++")
+    else:
+        result["hot_loop"] = share_of_peak(programs / "kernels" / "libtetraphone_kernels.a", llvm_mca)
+    if programs is None or options.icount is None or shutil.which("qemu-aarch64") is None:
+        say("left out instruction counts: they need --icount, aarch64-linux-gnu-g++ and qemu-aarch64")
+        return result
+    plugin = options.icount
+    if plugin.suffix == ".c":
+        plugin = options.build / "icount.so"
+        subprocess.run(["cc", "-O2", "-fPIC", "-shared", options.icount, "-o", plugin], check=True)
+    say("counting instructions")
+    for name, case in CASES.items():
+        cases[name]["instructions_per_frame"] = instructions(case, plugin.resolve(), programs)
+    result["instructions_per_frame"] = cases["reference"]["instructions_per_frame"]
+    return result
+
+
+def write(result: dict[str, Any], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result, indent=2) + "\n")
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -263,17 +314,9 @@ def main() -> None:
         for peer, why in measured["left_out"].items():
             say(f"left out {peer}: {why}")
         result["cases"][name] = measured
-    compiler = shutil.which("aarch64-linux-gnu-g++")
-    if options.icount is None or compiler is None or shutil.which("qemu-aarch64") is None:
-        say("left out instruction counts: they need --icount, aarch64-linux-gnu-g++ and qemu-aarch64")
-    else:
-        cross = {"CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": "aarch64", "CMAKE_CXX_COMPILER": compiler}
-        programs = compile_programs(options.build / "aarch64", **cross, CMAKE_EXE_LINKER_FLAGS="-static")
-        for name, case in CASES.items():
-            result["cases"][name]["instructions_per_frame"] = instructions(case, options.icount, programs)
-        result["instructions_per_frame"] = result["cases"]["reference"]["instructions_per_frame"]
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(result, indent=2) + "\n")
+        write(result, options.output)
+    result |= on_arm(options, result["cases"])
+    write(result, options.output)
     draw(result, options.output.with_suffix(".png"))
 
 

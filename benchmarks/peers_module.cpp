@@ -4,7 +4,8 @@
 //
 // INPUT holds the float32 values of x. Each line of standard input, "INDEX CALLS", runs the program of that index from
 // a zero state, feeding states back; the answer is one JSON object: processor seconds of all calls, h of the last
-// layer.
+// layer. The last line, at the end of the input, tells the bytes of memory that loading and running added, beyond pages
+// of mapped files.
 
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +17,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <malloc.h>
 
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor.h>
@@ -37,6 +40,16 @@ using executorch::extension::TensorPtr;
 using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using Sizes = std::vector<executorch::aten::SizesType>;
+
+// Bytes of this process that no file holds: heap, stacks, changed pages.
+std::int64_t AnonymousBytes() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  std::string word;
+  std::int64_t kibibytes = 0;
+  while (file >> word && word != "Anonymous:") continue;
+  file >> kibibytes;
+  return kibibytes * 1024;
+}
 
 [[noreturn]] void Fail(const std::string& path, const char* what, Error error) {
   std::fprintf(stderr, "%s: cannot %s: error %u\n", path.c_str(), what, static_cast<unsigned>(error));
@@ -111,14 +124,20 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: peers_module FRAMES INPUT PROGRAM...\n");
     return 2;
   }
+  // The heap gives nothing back, so that what it has in the end is the most it had.
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 25);
   executorch::extension::threadpool::get_threadpool()->_unsafe_reset_threadpool(1);
   std::ifstream file(argv[2], std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   std::vector<float> x(bytes.size() / sizeof(float));
   std::memcpy(x.data(), bytes.data(), x.size() * sizeof(float));
+  AnonymousBytes();  // what the measurement itself needs
+  const std::int64_t before = AnonymousBytes();
   std::vector<Network> networks;
   for (int i = 3; i < argc; ++i) networks.emplace_back(argv[i], std::atoi(argv[1]), x);
   std::size_t index = 0;
   int calls = 0;
   while (std::cin >> index >> calls) networks.at(index).Run(calls);
+  std::printf("{\"memory\": %lld}\n", static_cast<long long>(AnonymousBytes() - before));
 }
