@@ -88,6 +88,7 @@ struct Gates {
 
 struct Kernels {
   const char* name;
+  std::int64_t tiles;  // that its products take side by side
   void (*gemv_f32)(const Gemv&);
   void (*gemv_s8)(const Gemv&);
   void (*gemv_s4)(const Gemv&);

@@ -174,9 +174,10 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
                     s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes, s.multipliers + kColumns * i,
                     s.quantized});
     }
-    // One frame: all tiles in one call. Several: tile by tile, so that a tile's weights stay near for all frames.
-    const std::int64_t together = columns == 1 ? tiles : 1;
-    for (std::int64_t tile = 0; tile < tiles; tile += together) {
+    // One frame: all tiles in one call. Several: no more than need be, so that their weights stay near for all frames.
+    const std::int64_t most = columns == 1 ? tiles : kernels.tiles;
+    for (std::int64_t tile = 0; tile < tiles; tile += most) {
+      const std::int64_t together = tiles - tile < most ? tiles - tile : most;
       for (std::int64_t i = 0; i < columns; ++i) {
         parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Bits(shape.format)),
                     block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),

@@ -117,6 +117,7 @@ void hamilton_gemv_s4_16x4(const Gemv& g) {
 }  // namespace
 
 const Kernels kernels_scalar = {"scalar",
+                                1,
                                 hamilton_gemv_f32_16x4,
                                 hamilton_gemv_s8_16x4,
                                 hamilton_gemv_s4_16x4,

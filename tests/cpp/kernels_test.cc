@@ -459,10 +459,11 @@ TEST(DamagedBlocksAreRefused) {
     const std::size_t bytes = PackedBytes(shape);
     Layer layer;
     for (std::size_t length = 0; length < bytes; length += 16) {
+      CHECK(Open(test.block.data(), length, &layer) == Status::kTruncated) << Describe(shape) << length;
+      if (length > 1024) continue;  // with a guard page right after it
       Guarded<std::uint8_t> part(static_cast<std::int64_t>(length));
       if (length > 0) std::memcpy(part.data(), test.block.data(), length);
       CHECK(Open(part.data(), length, &layer) == Status::kTruncated) << Describe(shape) << length;
-      if (length > 1024) length += 16 * 61;
     }
     std::vector<std::uint8_t> damaged(bytes + 16);
     std::memcpy(damaged.data(), test.block.data(), bytes);

@@ -64,6 +64,7 @@ void hamilton_gemv_s4_16x4_dotprod(const Gemv& g) {
 }  // namespace
 
 const Kernels kernels_dotprod = {"dotprod",
+                                 1,
                                  hamilton_gemv_f32_16x4_neon,
                                  hamilton_gemv_s8_16x4_dotprod,
                                  hamilton_gemv_s4_16x4_dotprod,

@@ -83,6 +83,7 @@ void hamilton_gemv_s4_16x4_i8mm(const Gemv& g) {
 }  // namespace
 
 const Kernels kernels_i8mm = {"i8mm",
+                              1,
                               hamilton_gemv_f32_16x4_neon,
                               hamilton_gemv_s8_16x4_i8mm,
                               hamilton_gemv_s4_16x4_i8mm,

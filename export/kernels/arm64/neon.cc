@@ -201,6 +201,7 @@ void lstm_f32_neon(const Gates& gates) { LstmBody<Neon, Accurate>(gates); }
 void lstm_s8_neon(const Gates& gates) { LstmBody<Neon, Quick>(gates); }
 
 const Kernels kernels_neon = {"neon",
+                              1,
                               hamilton_gemv_f32_16x4_neon,
                               hamilton_gemv_s8_16x4_neon,
                               hamilton_gemv_s4_16x4_neon,

@@ -138,6 +138,7 @@ void lstm_f32_avx2(const Gates& gates) { LstmBody<Avx2, Accurate>(gates); }
 void lstm_s8_avx2(const Gates& gates) { LstmBody<Avx2, Quick>(gates); }
 
 const Kernels kernels_avx2 = {"avx2",
+                              1,
                               hamilton_gemv_f32_16x4_avx2,
                               hamilton_gemv_s8_16x4_avx2,
                               hamilton_gemv_s4_16x4_avx2,

@@ -56,13 +56,12 @@ inline void StoreTile(const Gemv& g, std::int64_t row, int column, __m512 sum) {
                    _mm512_fmadd_ps(sum, _mm512_set1_ps(g.multiplier[column]), init));
 }
 
-// Calls multiply(Index<tiles>, tile) for all tiles, kTogether side by side as long as there are so many: enough sums to
-// hide an addition's latency.
+// Calls multiply(Index<tiles>, tile) for all tiles from `tile` on, kTogether side by side as long as there are so many,
+// then half as many: enough sums to hide an addition's latency.
 template <int kTogether, typename Multiply>
-inline void ForTiles(const Gemv& g, const Multiply& multiply) {
-  std::int64_t tile = 0;
+inline void ForTiles(const Gemv& g, const Multiply& multiply, std::int64_t tile = 0) {
   for (; tile + kTogether <= g.tiles; tile += kTogether) multiply(Index<kTogether>(), tile);
-  for (; tile < g.tiles; ++tile) multiply(Index<1>(), tile);
+  if constexpr (kTogether > 1) ForTiles<kTogether / 2>(g, multiply, tile);
 }
 
 template <int kTiles>
@@ -168,6 +167,7 @@ void expand_s4_avx512vnni(const Expand& e) {
 }  // namespace
 
 const Kernels kernels_avx512vnni = {"avx512vnni",
+                                    4,
                                     hamilton_gemv_f32_16x4_avx512vnni,
                                     hamilton_gemv_s8_16x4_avx512vnni,
                                     hamilton_gemv_s4_16x4_avx512vnni,

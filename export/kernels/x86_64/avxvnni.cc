@@ -70,6 +70,7 @@ void expand_s4_avxvnni(const Expand& e) { ExpandWithSums(e, MultiplyAdd); }
 }  // namespace
 
 const Kernels kernels_avxvnni = {"avxvnni",
+                                 1,
                                  hamilton_gemv_f32_16x4_avx2,
                                  hamilton_gemv_s8_16x4_avxvnni,
                                  hamilton_gemv_s4_16x4_avxvnni,
