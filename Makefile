@@ -33,7 +33,7 @@ demo: setup
 	@ls -l demo/*.pte
 	@echo "The picture is demo/phones.png; curves and confusions are in demo/run."
 
-test: setup lint types cpp-tests arm-tests
+test: setup lint types cpp-tests arm-tests recognizer-tests arm-recognizer
 	$(BIN)/pytest
 
 lint: setup
@@ -69,7 +69,7 @@ recognizer-tests: setup
 build/fuzz/ready: $(NATIVE)
 	$(RECOGNIZER) -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DTETRAPHONE_FUZZ=ON \
 	  -DTETRAPHONE_SANITIZE=address,undefined
-	$(BIN)/cmake --build build/fuzz
+	$(BIN)/cmake --build build/fuzz --target chunks_fuzz model_fuzz wav_fuzz mutations
 	touch $@
 
 # An hour for each target; what it finds is left in build/fuzz.

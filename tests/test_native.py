@@ -101,11 +101,12 @@ def test_command_on_emulated_arm_gives_the_same_bytes(processor: str, model: Pat
 
 
 @pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
-@pytest.mark.parametrize("test", ["decoder", "features", "numerics", "output", "resampler"])
-def test_tests_of_the_recognizer_on_emulated_arm(test: str, processor: str) -> None:
-    """The same hashes of features, resampled sound and phones as here."""
-    done = run(*emulated(processor, program("recognizer-aarch64", f"{test}_test")), timeout=600)
+@pytest.mark.parametrize("test", ["decoder", "features", "numerics", "resampler"])
+def test_hashes_on_emulated_arm(test: str, processor: str) -> None:
+    """Features, resampled sound, elementary functions and phones have the bits that they have here."""
+    done = run(*emulated(processor, program("recognizer-aarch64", f"{test}_test")), "--gtest_filter=*EveryProcessor*")
     assert done.returncode == 0, done.stdout[-2000:]
+    assert "PASSED  ] 0" not in done.stdout
 
 
 def test_samples_from_a_pipe_give_the_same_phones(model: Path, recordings: list[Path]) -> None:

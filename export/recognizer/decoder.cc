@@ -13,10 +13,12 @@ namespace tetraphone {
 namespace {
 
 constexpr int kMostBeam = 256;
-constexpr int kMostLag = 10000;
+constexpr int kMostContext = 4;
+constexpr std::int64_t kLag = 50;       // frames after its end at which the best prefix decides on a phone
 constexpr double kMostWeight = 1000.0;  // of grammar_scale and phone_bonus
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr int kNone = -1;
+constexpr std::size_t kMostPhones = 65534;  // a phone is 16 bits of Beam::Prefix::suffix
 
 // Of a score that is not finite, the nearest that is; of NaN the lowest.
 double Bounded(float score) {
@@ -132,6 +134,11 @@ class Place {
   const double* gains() const { return gains_.data(); }
   double end() const { return end_; }
 
+  bool operator==(const Place& other) const {
+    const auto same = [](const Reached& a, const Reached& b) { return a.state == b.state && a.cost == b.cost; };
+    return std::equal(states_.begin(), states_.end(), other.states_.begin(), other.states_.end(), same);
+  }
+
  private:
   static constexpr std::size_t kMostStates = 64;
   struct Reached {
@@ -221,7 +228,7 @@ class Decoder::Search {
 
   std::int64_t TrailingSilence() const {
     const std::vector<Token> pending = Provisional();
-    return frames_ - 1 - (pending.empty() ? last_ : pending.back().last);
+    return std::max<std::int64_t>(0, frames_ - 1 - (pending.empty() ? last_ : pending.back().last));
   }
 
  protected:
@@ -238,7 +245,8 @@ class Decoder::Search {
   std::int64_t frames_ = 0;
 
  private:
-  // After the frame `last`: an alignment may place a phone a little later than the one that its successor is from.
+  // Moved behind the frame `last`: the alignment that won may place the phone before a little earlier than the one that
+  // made it final.
   static Token Apart(Token token, std::int64_t last) {
     token.first = std::max(token.first, last + 1);
     token.last = std::max(token.last, token.first);
@@ -290,7 +298,7 @@ class Decoder::Beam final : public Search {
         log_posteriors_(phones + 1),
         posteriors_(phones + 1),
         gains_(phones, options.phone_bonus) {
-    if (options_.grammar) places_.resize(2 * static_cast<std::size_t>(options_.beam));
+    if (options_.grammar) places_.resize(2 * static_cast<std::size_t>(options_.beam) + 1);
     Clear();
   }
 
@@ -298,6 +306,8 @@ class Decoder::Beam final : public Search {
   // Prefixes whose chance is below e^-60 of the best one's are dropped, and paths that add nothing to a prefix's.
   static constexpr double kWidth = 60.0;
   static constexpr double kNegligible = 40.0;
+  // For each prefix kept, as some of them are covered by others.
+  static constexpr std::size_t kCandidates = 2;
 
   // The alignments of a prefix that end with the blank, or with its last phone.
   struct Path {
@@ -313,6 +323,7 @@ class Decoder::Beam final : public Search {
   struct Prefix {
     std::uint64_t hash = 0;    // of its phones
     std::uint64_t parent = 0;  // of all but the last
+    std::uint64_t suffix = 0;  // the last DecoderOptions::context phones, 16 bits each
     int phone = kNone;         // the last
     int place = kNone;         // in the grammar
     double sum = kNever;       // of both paths
@@ -334,7 +345,7 @@ class Decoder::Beam final : public Search {
     int prefix;
     int phone;
 
-    bool operator<(const Candidate& other) const {  // which is better; of equals the one that was generated first
+    bool operator<(const Candidate& other) const {  // which is better; of equals the lower index, the one that stays
       if (sum != other.sum) return sum > other.sum;
       return std::tie(prefix, phone) < std::tie(other.prefix, other.phone);
     }
@@ -396,7 +407,7 @@ class Decoder::Beam final : public Search {
   // Keeps `candidates_` a heap of the best, the worst of them in front.
   void Offer(const Candidate& candidate) {
     if (candidate.sum == kNever) return;
-    if (candidates_.size() == static_cast<std::size_t>(options_.beam)) {
+    if (candidates_.size() == kCandidates * static_cast<std::size_t>(options_.beam)) {
       if (!(candidate < candidates_.front())) return;
       std::pop_heap(candidates_.begin(), candidates_.end());
       candidates_.pop_back();
@@ -406,7 +417,7 @@ class Decoder::Beam final : public Search {
   }
 
   const double* Gains(const Prefix& prefix) const {
-    return prefix.place == kNone ? gains_.data() : places_[static_cast<std::size_t>(prefix.place)].gains();
+    return prefix.place == kNone ? gains_.data() : At(prefix.place).gains();
   }
 
   // The log of the chance of a prefix and a phone that starts in this frame; the same phone needs a blank between.
@@ -420,29 +431,50 @@ class Decoder::Beam final : public Search {
     next_.clear();
     for (Prefix& prefix : prefixes_) prefix.stays = false;
     for (const Candidate& candidate : candidates_) {
+      if (next_.size() == static_cast<std::size_t>(options_.beam)) break;
       Prefix& from = prefixes_[static_cast<std::size_t>(candidate.prefix)];
-      next_.push_back(candidate.phone == kNone ? Staying(from) : Followed(from, candidate.phone));
-      Prefix& prefix = next_.back();
+      Prefix prefix = candidate.phone == kNone ? Staying(from) : Followed(from, candidate.phone);
+      if (Covered(prefix)) {
+        if (candidate.phone != kNone) Leave(prefix.place);
+        continue;
+      }
+      from.stays = from.stays || candidate.phone == kNone;
       for (Path* path : {&prefix.blank, &prefix.phones}) {
         if (path->sum < candidate.sum - kNegligible) *path = Path();
         if (path->alive()) runs_.Hold(path->ended);
       }
       prefix.sum = LogAdd(prefix.blank.sum, prefix.phones.sum);
+      next_.push_back(prefix);
     }
     for (const Prefix& prefix : prefixes_) {
       for (const int run : {prefix.blank.ended, prefix.phones.ended, prefix.closed}) runs_.Drop(run);
-      if (!prefix.stays && prefix.place != kNone) free_places_.push_back(prefix.place);
+      if (!prefix.stays) Leave(prefix.place);
     }
     prefixes_.swap(next_);
+  }
+
+  // Whether a better prefix ends in the same phones at the same place in the grammar: what is to come will hardly tell
+  // them apart, and a beam full of doubts about the past would be narrow.
+  bool Covered(const Prefix& prefix) const {
+    if (options_.context == 0 || prefix.suffix >> (16 * (options_.context - 1)) == 0) return false;
+    return std::any_of(next_.begin(), next_.end(), [&](const Prefix& better) {
+      return better.suffix == prefix.suffix && (prefix.place == kNone || At(better.place) == At(prefix.place));
+    });
+  }
+
+  const Place& At(int place) const { return places_[static_cast<std::size_t>(place)]; }
+
+  void Leave(int place) {
+    if (place != kNone) free_places_.push_back(place);
   }
 
   Prefix Staying(Prefix& from) {
     Prefix prefix;
     prefix.hash = from.hash;
     prefix.parent = from.parent;
+    prefix.suffix = from.suffix;
     prefix.phone = from.phone;
     prefix.place = from.place;
-    from.stays = true;
     prefix.blank = After(from, from.better());
     prefix.blank.best += log_posteriors_[0];
     prefix.blank.sum = from.blank_sum;
@@ -464,12 +496,15 @@ class Decoder::Beam final : public Search {
     Prefix prefix;
     prefix.hash = Mixed(from.hash, phone);
     prefix.parent = from.hash;
+    if (options_.context > 0) {
+      const std::uint64_t kept = ~std::uint64_t{0} >> (16 * (kMostContext - options_.context));
+      prefix.suffix = (from.suffix << 16 | (static_cast<std::uint64_t>(phone) + 1)) & kept;
+    }
     prefix.phone = phone;
     if (options_.grammar) {
       prefix.place = free_places_.back();
       free_places_.pop_back();
-      places_[static_cast<std::size_t>(prefix.place)].Follow(places_[static_cast<std::size_t>(from.place)], phone,
-                                                             *options_.grammar, options_);
+      places_[static_cast<std::size_t>(prefix.place)].Follow(At(from.place), phone, *options_.grammar, options_);
     }
     prefix.phones = Entered(from, phone);
     prefix.phones.sum = Entering(from, static_cast<std::size_t>(phone));
@@ -498,7 +533,7 @@ class Decoder::Beam final : public Search {
 
   // Makes tokens final.
   void Settle() {
-    const std::int64_t due = frames_ - options_.lag;
+    const std::int64_t due = frames_ - kLag;
     for (;;) {
       int oldest = Shared();
       if (oldest == kNone) {
@@ -520,7 +555,7 @@ class Decoder::Beam final : public Search {
       }
     }
     // Where the best path found nothing for long, what others found there.
-    Keep([&](const Path& path) { return path.oldest == kNone || runs_[path.oldest].last > due - options_.lag; });
+    Keep([&](const Path& path) { return path.oldest == kNone || runs_[path.oldest].last > due - kLag; });
   }
 
   // The run that is the oldest of all paths.
@@ -543,7 +578,7 @@ class Decoder::Beam final : public Search {
         *path = Path();
         prefix.sum = LogAdd(prefix.blank.sum, prefix.phones.sum);
       }
-      if (prefix.sum == kNever && prefix.place != kNone) free_places_.push_back(prefix.place);
+      if (prefix.sum == kNever) Leave(prefix.place);
     }
     const auto lost = [](const Prefix& prefix) { return prefix.sum == kNever; };
     prefixes_.erase(std::remove_if(prefixes_.begin(), prefixes_.end(), lost), prefixes_.end());
@@ -572,7 +607,7 @@ class Decoder::Beam final : public Search {
     const Prefix* winner = nullptr;
     double greatest = kNever;
     for (const Prefix& prefix : prefixes_) {
-      const double end = prefix.place == kNone ? 0.0 : places_[static_cast<std::size_t>(prefix.place)].end();
+      const double end = prefix.place == kNone ? 0.0 : At(prefix.place).end();
       if (prefix.sum + end > greatest) {
         greatest = prefix.sum + end;
         winner = &prefix;
@@ -585,7 +620,9 @@ class Decoder::Beam final : public Search {
     const Path& path = Winner().better();
     std::vector<Token> tokens;
     if (path.run.phone != kNone) tokens.push_back(path.run.Finished());
-    for (int run = path.ended; runs_.Before(run) != kNone; run = runs_.Before(run)) tokens.push_back(runs_[run].Finished());
+    for (int run = path.ended; runs_.Before(run) != kNone; run = runs_.Before(run)) {
+      tokens.push_back(runs_[run].Finished());
+    }
     std::reverse(tokens.begin(), tokens.end());
     return tokens;
   }
@@ -621,7 +658,7 @@ class Decoder::Beam final : public Search {
   Runs runs_;
   std::vector<Prefix> prefixes_;
   std::vector<Prefix> next_;
-  std::vector<Place> places_;  // twice the beam: of a frame's prefixes and of the next one's
+  std::vector<Place> places_;  // of a frame's prefixes, of the next one's, and of one that is looked at
   std::vector<int> free_places_;
   std::vector<Candidate> candidates_;
   std::vector<std::uint64_t> hashes_;  // of the prefixes
@@ -630,7 +667,9 @@ class Decoder::Beam final : public Search {
 
 Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options) {
   const auto refused = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
-  if (phones == 0) return refused("a decoder of 0 phones; the model has none");
+  if (phones == 0 || phones > kMostPhones) {
+    return refused("a decoder of " + std::to_string(phones) + " phones; give 1 to " + std::to_string(kMostPhones));
+  }
   if (options.beam < 0 || options.beam > kMostBeam) {
     return refused("a beam of " + std::to_string(options.beam) + "; give 1 to " + std::to_string(kMostBeam) +
                    ", or 0 for the best path");
@@ -641,8 +680,9 @@ Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options)
   if (!(std::fabs(options.phone_bonus) <= kMostWeight)) {
     return refused("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -1000 to 1000");
   }
-  if (options.lag < 1 || options.lag > kMostLag) {
-    return refused("a lag of " + std::to_string(options.lag) + " frames; give 1 to " + std::to_string(kMostLag));
+  if (options.context < 0 || options.context > kMostContext) {
+    return refused("a context of " + std::to_string(options.context) + " phones; give 0 to " +
+                   std::to_string(kMostContext));
   }
   if (options.beam == 0) {
     if (options.grammar) return refused("a grammar without a beam; give a beam too, such as 8");

@@ -34,7 +34,9 @@ struct DecoderOptions {
   std::shared_ptr<const Grammar> grammar;  // needs a beam
   double grammar_scale = 1.0;              // weight of the grammar's costs
   double phone_bonus = 0.0;                // added to the log score of each phone, against deletions
-  int lag = 50;  // of a beam: frames after a phone's end at which the best prefix decides on it, though others disagree
+  // Of prefixes that end in the same phones (this many, at most 4) at the same place in the grammar, the best alone is
+  // kept: a narrow beam then searches as well as one many times as wide, and phones are final soon. 0 keeps all.
+  int context = 2;
 };
 
 class Decoder {
@@ -52,8 +54,8 @@ class Decoder {
   void Reset();
 
   // Tokens that no later frame can change, each given once. The best path's are final once their run ended. A beam's
-  // are final once all prefixes kept share them, frames included, or `lag` frames after their end: prefixes that
-  // disagree with the best are dropped then, so that memory is bounded. When Take() is called changes nothing.
+  // are final once all prefixes kept share them, frames included, or 50 frames after their end: the best prefix decides
+  // then and those of other phones are dropped, so that memory is bounded. When Take() is called changes nothing.
   std::vector<Token> Take();
   // What would follow them if the stream ended now.
   std::vector<Token> Provisional() const;

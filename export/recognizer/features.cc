@@ -195,7 +195,7 @@ void FrontEnd::ComputeRow() {
   for (const float sample : window_) sum += sample;
   const float mean = sum / static_cast<float>(size);
   float* frame = scratch_.data();
-  frame[0] = ((window_[0] - mean) - 0.97f * (window_[0] - mean)) * t.window[0];
+  frame[0] = 0;  // the window begins with 0
   for (std::size_t i = 1; i < size; ++i) {
     frame[i] = ((window_[i] - mean) - 0.97f * (window_[i - 1] - mean)) * t.window[i];
   }

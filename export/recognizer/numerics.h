@@ -28,7 +28,7 @@ inline double Log(double x) {
   const double s = (m - 1.0) / (m + 1.0);
   const double square = s * s;
   double sum = 0.0;
-  for (int k = 23; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
+  for (int k = 19; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
   return exponent * kLn2 + 2.0 * s * sum;
 }
 

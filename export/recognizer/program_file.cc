@@ -16,6 +16,7 @@ constexpr std::uint64_t kMostPlannedBytes = std::uint64_t{1} << 28;
 
 struct Fault {  // caught in ReadProgram
   std::string what;
+  const char* mend = "; export the model again";
 };
 
 void Require(bool holds, const char* what) {
@@ -287,7 +288,7 @@ class Reader {
       Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1, "an operator has no packed weights");
       Layer layer;
       const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
-      Require(status == Status::kOk, StatusText(status));
+      if (status != Status::kOk) throw Fault{StatusText(status), ""};
       Require(layer.shape.kind == kind && layer.shape.inputs == static_cast<std::int64_t>(x.sizes[1]) &&
                   layer.shape.outputs == static_cast<std::int64_t>(written.sizes[1]),
               "packed weights are of another size than their call");
@@ -435,7 +436,7 @@ Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, cons
   try {
     return Reader(data, size - kTrailerBytes).Read();
   } catch (const Fault& fault) {
-    return Error{ErrorCode::kDamaged, name + " is damaged or not a program of ours: " + fault.what + "; export the model again"};
+    return Error{ErrorCode::kDamaged, name + " is damaged or not a program of ours: " + fault.what + fault.mend};
   }
 }
 
