@@ -53,14 +53,14 @@ class FrontEnd {
   // As newly made; capacity is kept.
   void Reset();
 
-  // Inputs that are ready, [n, inputs], moved out; and log-mel frames for display, [frames, bands], likewise.
-  std::vector<float> TakeInputs() { return std::exchange(inputs_ready_, {}); }
-  std::vector<float> TakeBands() { return std::exchange(bands_ready_, {}); }
-  // The inputs in exchange for a vector's memory: a stream that passes the same vector every time allocates no more.
-  void TakeInputs(std::vector<float>& into) {
-    into.clear();
-    into.swap(inputs_ready_);
+  // Inputs that are ready, [n, inputs], in exchange for a vector's memory: with the same vector every time, a stream
+  // allocates no more.
+  void TakeInputs(std::vector<float>* into) {
+    into->clear();
+    into->swap(inputs_ready_);
   }
+  // Log-mel frames for display, [frames, bands].
+  std::vector<float> TakeBands() { return std::exchange(bands_ready_, {}); }
   // Bands are kept for TakeBands only if this is on; off at first.
   void KeepBands(bool keep) { keep_bands_ = keep; }
 

@@ -14,8 +14,9 @@ namespace tetraphone {
 namespace {
 
 constexpr int kMostChannels = 64;
-// Samples that pass through the front end at a time: 0.1 s at 16 kHz, so that memory does not follow the caller's blocks.
-constexpr std::size_t kPiece = 1600;
+// Samples that pass through at a time: memory does not follow the caller's blocks, and the kernels still get as many
+// frames at once as they can share weights over.
+constexpr std::size_t kPiece = 8000;
 
 template <typename Call>
 auto Guarded(Call call) -> decltype(call()) {
@@ -47,7 +48,6 @@ struct Stream::State {
     front_end.Reset();
     network->Reset();
     decoder.Reset();
-    resampler.reset();
     rate = channels = 0;
     taken = 0;
     kept_scores.clear();
@@ -80,6 +80,16 @@ struct Stream::State {
     return std::nullopt;
   }
 
+  // Keeps the table of the rate before: it takes milliseconds to make.
+  Failure PrepareResampler(int from) {
+    if (resampler && resampled_rate == from) return resampler->Reset(), std::nullopt;
+    Result<Resampler> made = Resampler::Make(from, model->info().features.sample_rate);
+    if (!made) return made.error();
+    resampler.emplace(std::move(*made));
+    resampled_rate = from;
+    return std::nullopt;
+  }
+
   // Mono samples at the model's rate.
   Failure Feed(const float* samples, std::size_t count) {
     for (std::size_t first = 0; first < count; first += kPiece) {
@@ -92,7 +102,7 @@ struct Stream::State {
   // Scores and decodes the inputs that are ready.
   Failure Compute() {
     const ProgramFile& program = model->program();
-    const std::vector<float> inputs = front_end.TakeInputs();
+    front_end.TakeInputs(&inputs);
     const std::size_t ready = inputs.size() / program.inputs;
     for (std::size_t first = 0; first < ready; first += program.most_frames) {
       const std::size_t frames = std::min(program.most_frames, ready - first);
@@ -135,10 +145,12 @@ struct Stream::State {
   std::unique_ptr<Network> network;
   Decoder decoder;
   std::optional<Resampler> resampler;
-  int rate = 0;
+  int resampled_rate = 0;
+  int rate = 0;  // of the stream, once samples have come
   int channels = 0;
   std::uint64_t taken = 0;  // frames of the caller's rate
   std::vector<float> mono;
+  std::vector<float> inputs;
   std::vector<float> scores;
   std::vector<float> kept_scores;
   bool finished = false;
@@ -157,9 +169,7 @@ Failure Stream::Accept(const float* samples, std::size_t frames, int rate, int c
     if (Failure failure = s.Refusal()) return failure;
     if (Failure failure = s.Checked(samples, frames, rate, channels)) return failure;
     if (s.rate == 0) {
-      Result<Resampler> resampler = Resampler::Make(rate, s.model->info().features.sample_rate);
-      if (!resampler) return resampler.error();
-      s.resampler.emplace(std::move(*resampler));
+      if (Failure failure = s.PrepareResampler(rate)) return failure;
       s.rate = rate;
       s.channels = channels;
     }
@@ -185,7 +195,7 @@ Failure Stream::Finish() {
   const std::lock_guard<std::mutex> lock(s.mutex);
   return Guarded([&]() -> Failure {
     if (Failure failure = s.Refusal()) return failure;
-    if (s.resampler) {
+    if (s.rate != 0) {
       const std::vector<float>& rest = s.resampler->Finish();
       s.broken = s.Feed(rest.data(), rest.size());
     }

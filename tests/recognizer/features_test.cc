@@ -81,7 +81,9 @@ Output Streamed(FrontEnd& front_end, const std::vector<float>& samples, const st
   Output output;
   front_end.KeepBands(true);
   const auto take = [&] {
-    const std::vector<float> inputs = front_end.TakeInputs(), bands = front_end.TakeBands();
+    std::vector<float> inputs;
+    front_end.TakeInputs(&inputs);
+    const std::vector<float> bands = front_end.TakeBands();
     output.inputs.insert(output.inputs.end(), inputs.begin(), inputs.end());
     output.bands.insert(output.bands.end(), bands.begin(), bands.end());
   };
@@ -308,7 +310,9 @@ TEST(Features, AResetStreamIsAFreshOne) {
     front_end.KeepBands(true);
     front_end.Accept(noise.data(), noise.size());
     front_end.Reset();
-    EXPECT_TRUE(front_end.TakeInputs().empty());
+    std::vector<float> inputs;
+    front_end.TakeInputs(&inputs);
+    EXPECT_TRUE(inputs.empty());
     EXPECT_TRUE(front_end.TakeBands().empty());
     EXPECT_EQ(Streamed(front_end, Voice(kVoice)).inputs, fresh.inputs);
     front_end.Reset();  // after Finish
@@ -331,7 +335,7 @@ TEST(Features, AWarmStreamAllocatesNothing) {
   const auto second = [&] {
     for (std::size_t first = 0; first < samples.size(); first += 1600) {
       front_end.Accept(samples.data() + first, 1600);
-      front_end.TakeInputs(inputs);
+      front_end.TakeInputs(&inputs);
       seen += inputs.size();
     }
   };
