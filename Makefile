@@ -25,8 +25,9 @@ demo: setup
 	rm -rf demo
 	$(TETRAPHONE) corpus synthesize demo/corpus
 	$(TETRAPHONE) train demo/corpus --output demo/run --epochs 20 --layers 2 --warmup-steps 100 --speed-perturbation --dropout 0.2
-	$(TETRAPHONE) quantize demo/run/model.pt demo/qlstm-int8.pt
-	$(TETRAPHONE) export demo/run/model.pt demo/qlstm-float32.pte
+	$(TETRAPHONE) calibrate demo/run/model.pt demo/corpus:dev demo/qlstm-float32.pt
+	$(TETRAPHONE) quantize demo/qlstm-float32.pt demo/qlstm-int8.pt
+	$(TETRAPHONE) export demo/qlstm-float32.pt demo/qlstm-float32.pte
 	$(TETRAPHONE) export demo/qlstm-int8.pt demo/qlstm-int8.pte
 	$(TETRAPHONE) evaluate demo/qlstm-int8.pte demo/corpus:test --show 1
 	$(TETRAPHONE) recognize $$(ls demo/corpus/audio/test* | head -n 1) --plot demo/phones.png
@@ -86,6 +87,9 @@ benchmark: setup
 	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/kernels.py --output benchmarks/results/kernels.json \
 	  $(if $(wildcard $(ICOUNT)),--icount $(ICOUNT)) $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON))
+	$(if $(wildcard demo/qlstm-int8.pte),$(BIN)/python benchmarks/recognizer.py --model demo/qlstm-int8.pte \
+	  --recordings $(CORPORA)/speechocean762/WAVE --output benchmarks/results/recognizer.json \
+	  $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON)),@echo "skipped: the recogniser, which needs the model of make demo")
 
 # Half an hour or more of two cores; resumes where it was interrupted. See benchmarks/README.md.
 real-speech: setup

@@ -80,6 +80,18 @@ struct Stream::State {
     return std::nullopt;
   }
 
+  // The mean of the channels, until the next call.
+  const float* Mono(const float* samples, std::size_t frames) {
+    if (channels == 1) return samples;
+    mono.resize(frames);
+    for (std::size_t i = 0; i < frames; ++i) {
+      double sum = 0;
+      for (int c = 0; c < channels; ++c) sum += *samples++;
+      mono[i] = static_cast<float>(sum / channels);
+    }
+    return mono.data();
+  }
+
   // Keeps the table of the rate before: it takes milliseconds to make.
   Failure PrepareResampler(int from) {
     if (resampler && resampled_rate == from) return resampler->Reset(), std::nullopt;
@@ -175,15 +187,9 @@ Failure Stream::Accept(const float* samples, std::size_t frames, int rate, int c
     }
     for (std::size_t first = 0; first < frames && !s.broken; first += kPiece) {
       const std::size_t count = std::min(kPiece, frames - first);
-      s.mono.resize(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        const float* frame = samples + (first + i) * static_cast<std::size_t>(channels);
-        double sum = 0;
-        for (int c = 0; c < channels; ++c) sum += frame[c];
-        s.mono[i] = static_cast<float>(sum / channels);
-      }
       s.taken += count;
-      const std::vector<float>& resampled = s.resampler->Process(s.mono.data(), count);
+      const float* mono = s.Mono(samples + first * static_cast<std::size_t>(channels), count);
+      const std::vector<float>& resampled = s.resampler->Process(mono, count);
       s.broken = s.Feed(resampled.data(), resampled.size());
     }
     return s.broken;
