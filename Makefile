@@ -5,7 +5,7 @@ CORPORA ?= ../shared/corpora
 ICOUNT ?= ../shared/tools/icount.c
 BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
-NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.map')
+NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark real-speech clean
 

@@ -4,8 +4,8 @@
         [--arm tetraphone-recognize] [--icount libicount.so] [--peer-python PYTHON]
 
 Processor time of one thread, children included; the two take turns. ARM instructions are counted under qemu-user by the
-difference of two lengths of sound, with a plugin that prints a "count function" line for every function (-d plugin). By the same difference "rest" is the
-share of what lies outside features, network and decoder: reading, checking and printing.
+difference of two lengths of sound, with a plugin that prints "count name" for every function (-d plugin). "rest" is the
+share outside features, network and decoder: reading, checking and printing.
 """
 
 import json
