@@ -1,12 +1,14 @@
 """The command `tetraphone`: one subcommand for each step from recordings to phones."""
 
+import contextlib
+import io
 import json
 import logging
 import os
 import platform
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -156,11 +158,13 @@ class Evaluate:
 
         from .model import evaluate, load_model
 
+        if self.threads < 1:
+            raise InputError(f"threads is {self.threads}; give 1 or more")
         torch.set_num_threads(self.threads)
         result = evaluate(load_model(self.model, self.decoding), read_corpus(self.corpus, "test"), self.show, say)
         for problem in result["problems"]:
             say(f"left out {problem}")
-        return result
+        return {**result, "decoding": {name: str(value) for name, value in asdict(self.decoding).items()}}
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,8 @@ class Calibrate:
         from .model import calibrate
 
         checkpoint, result = calibrate(load(self.checkpoint), read_corpus(self.corpus, "dev"))
+        for problem in result["problems"]:
+            say(f"left out {problem}")
         checkpoint.save(self.output)
         return {"checkpoint": str(self.output), **result}
 
@@ -313,7 +319,7 @@ Command = (
 def _print(result: dict[str, Any]) -> None:
     """A result for a reader: phones as a table, other values a line each."""
     for key, value in result.items():
-        if key == "phones":
+        if key == "phones" and isinstance(value, list):
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
         elif key == "problems":
@@ -327,6 +333,9 @@ def _print(result: dict[str, Any]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may be any bytes
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
@@ -344,10 +353,17 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tetraphone: interrupted", file=sys.stderr)
         return 130
-    if command.json:
-        print(json.dumps(result))
-    else:
-        _print(result)
+    try:
+        if command.json:
+            print(json.dumps(result))
+        else:
+            _print(result)
+        sys.stdout.flush()
+    except OSError as error:  # a reader that left, a full disk
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # lest the interpreter try once more
+        say(f"tetraphone: cannot write the result: {error.strerror}")
+        return 1
     return 0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tetraphone.train.audio import Samples
 from tetraphone.train.errors import InputError
-from tetraphone.train.scoring import TimedPhone
+from tetraphone.train.phones import TimedPhone
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -50,12 +50,8 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
         try:
             device = sounddevice.query_devices(kind="input")
             rate = int(device["default_samplerate"])
-            microphone = sounddevice.InputStream(rate, round(rate * BLOCK), channels=1, dtype="float32", callback=take)
-        except (sounddevice.PortAudioError, ValueError) as error:
-            raise InputError(f"no microphone to listen to: {error}; connect one, or give a recording") from error
-        say(f"listening to {device['name']}; Ctrl-C ends")
-        try:
-            with microphone:
+            say(f"listening to {device['name']}; Ctrl-C ends")
+            with sounddevice.InputStream(rate, round(rate * BLOCK), channels=1, dtype="float32", callback=take):
                 while True:
                     samples = blocks.get()
                     stream.accept(samples, rate)
@@ -66,6 +62,8 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
                         shown = len(phones)
                     heard = [item.phone for item in phones[shown:] + stream.provisional()]
                     _show(f"{_meter(samples)} {' '.join(heard)}")
+        except (sounddevice.PortAudioError, ValueError) as error:
+            raise InputError(f"no microphone to listen to: {error}; connect one, or give a recording") from error
         except KeyboardInterrupt:
             _show("")
         stream.finish()

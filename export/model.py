@@ -18,9 +18,9 @@ from tetraphone.train.corpus import Corpus, Utterance
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import Checkpoint
-from tetraphone.train.phones import ARPABET
+from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.pictures import draw_recording
-from tetraphone.train.scoring import Errors, TimedPhone, greedy, matches
+from tetraphone.train.scoring import Errors, greedy, matches
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -55,7 +55,7 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
     Raises:
         InputError: the file is missing, damaged, or not a model of this version; it has no such options.
     """
-    if path.suffix == ".pte":
+    if path.suffix.lower() == ".pte":
         return _from_program(Recognizer.load(path), str(path), options)
     if options not in (None, StreamOptions()):
         raise InputError(f"{path} is a checkpoint, decoded by its best path; export it for other ways to decode")
@@ -197,14 +197,15 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     """The checkpoint with confidences that mean something: fitted on recordings that it was not trained on.
 
     Returns:
-        It, and {"slope", "intercept", "phones", "calibration_error", "calibration_error_before"} on those recordings.
+        It, and {"slope", "intercept", "phones", "calibration_error", "calibration_error_before", "problems"} on those
+        recordings.
 
     Raises:
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
     model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
-    worth = Worth()
-    for utterance, samples, rate in _readable(corpus, []):
+    worth, problems = Worth(), list(corpus.problems)
+    for utterance, samples, rate in _readable(corpus, problems):
         worth.add(utterance, model.hear(samples, rate).phones)
     found = fit(worth.confidences, worth.right)
     confidences = [found.apply(posterior) for posterior in worth.confidences]
@@ -214,4 +215,5 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         "phones": len(worth.right),
         "calibration_error": round(calibration_error(confidences, worth.right), 4),
         "calibration_error_before": round(calibration_error(worth.confidences, worth.right), 4),
+        "problems": problems,
     }

@@ -22,7 +22,7 @@ from tyro.conf import arg
 from tetraphone.train.audio import Samples
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames
-from tetraphone.train.scoring import TimedPhone
+from tetraphone.train.phones import TimedPhone
 
 from .native import library
 
@@ -66,6 +66,20 @@ class _Phone(ctypes.Structure):
     )
 
 
+def _int32(name: str, value: float) -> int:
+    """`value`, unless the C library would take it for another one."""
+    if value != int(value) or not -(2**31) <= value < 2**31:
+        raise InputError(f"{name} is {value}; give a whole number of at most 31 bits")
+    return int(value)
+
+
+def _path(path: Path) -> bytes:
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InputError(f"{str(path)!r} holds a zero byte; give the name of a file")
+    return name
+
+
 def _failed() -> InputError:
     message: bytes = library().tetraphone_error()
     return InputError(message.decode("utf-8", "replace"))
@@ -101,8 +115,10 @@ class StreamOptions:
 
     def native(self, bands: bool, scores: bool) -> _Options:
         """As the C library takes them."""
-        grammar = None if self.grammar is None else os.fsencode(self.grammar)
-        return _Options(self.beam, grammar, self.grammar_scale, self.phone_bonus, self.pause, bands, scores)
+        grammar = None if self.grammar is None else _path(self.grammar)
+        return _Options(
+            _int32("beam", self.beam), grammar, self.grammar_scale, self.phone_bonus, self.pause, bands, scores
+        )
 
 
 class _Handle:
@@ -116,8 +132,12 @@ class _Handle:
 
     def close(self) -> None:
         """Gives it back; later calls are InputErrors. Safe while another thread is in a call."""
-        if self._handle:
-            getattr(library(), self._close)(self._handle)
+        handle, self._handle = self._handle, ctypes.c_uint64(0)
+        if handle:
+            getattr(library(), self._close)(handle)
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; load the file once more")
 
     def __enter__(self) -> Self:
         return self
@@ -150,12 +170,13 @@ class Recognizer(_Handle):
         Raises:
             InputError: the file is missing, damaged, not a model, or of another version.
         """
-        return cls(library().tetraphone_recognizer_load(os.fsencode(path)))
+        return cls(library().tetraphone_recognizer_load(_path(path)))
 
     @classmethod
-    def from_bytes(cls, content: bytes, name: str) -> "Recognizer":
+    def from_bytes(cls, content: bytes | bytearray | memoryview, name: str) -> "Recognizer":
         """A model from memory, copied; `name` is for errors, which are those of `load`."""
-        return cls(library().tetraphone_recognizer_load_bytes(content, ctypes.c_size_t(len(content)), name.encode()))
+        size = ctypes.c_size_t(len(content))
+        return cls(library().tetraphone_recognizer_load_bytes(bytes(content), size, _path(Path(name))))
 
     def _symbol(self, index: int) -> str:
         symbol = ctypes.create_string_buffer(64)
@@ -221,19 +242,24 @@ class Stream(_Handle):
         self._phones, self._bands = recognizer.phones, recognizer.bands
 
     def accept(self, samples: Samples, rate: int) -> None:
-        """Takes samples in [−1, 1], [frames] or [frames, channels], at any rate from 1 to 384 kHz.
+        """Takes floating-point samples in [−1, 1], [frames] or [frames, channels], at any rate from 1 to 768 kHz.
 
         Raises:
             InputError: rate or channels differ from the stream's first, a sample is not finite, the stream is closed or
                 finished; nothing was taken then.
         """
-        values = np.ascontiguousarray(samples, np.float32)
+        if not np.issubdtype(np.asarray(samples).dtype, np.floating):
+            kind = np.asarray(samples).dtype
+            raise InputError(f"samples of type {kind}; give floats in [-1, 1], such as int16 samples over 32768")
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(samples, np.float32)
         if values.ndim not in (1, 2):
             raise InputError(f"samples of shape {values.shape}; give [frames] or [frames, channels]")
         channels = 1 if values.ndim == 1 else values.shape[1]
         pointer = values.ctypes.data_as(ctypes.c_void_p)
         frames = ctypes.c_size_t(len(values))
-        _check(library().tetraphone_stream_accept(self._handle, pointer, frames, ctypes.c_int32(rate), channels))
+        hertz = ctypes.c_int32(_int32("rate", rate))
+        _check(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
 
     def finish(self) -> None:
         """No more samples follow; provisional phones become final."""

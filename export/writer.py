@@ -18,6 +18,7 @@ from tetraphone.train.model import Checkpoint
 from .native import PACKAGE
 from .operators import Format, Kind, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
+from .recognizer import Recognizer
 from .runtime import Program
 
 FLOAT_TOLERANCE = 1e-3
@@ -105,6 +106,7 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     content = program_bytes(layers, checkpoint.features.inputs, metadata(checkpoint))
     program = Program(content, str(path))
     difference = check(program, checkpoint, layers)
+    Recognizer.from_bytes(content, str(path)).close()
     with write_atomically(path) as temporary:
         temporary.write_bytes(content)
     return {

@@ -420,3 +420,62 @@ def test_command_of_the_shell(work: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1].startswith(f"tetraphone: cannot read the recording {work}/none.wav")
     assert "Traceback" not in done.stderr
+
+
+def test_results_of_new_commands_are_printed(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = [json.loads(line) for line in (work / "corpus.jsonl").read_text().splitlines()]
+    heard = json_of(capfd, "recognize", work / "0.wav", "--model", work / "model.pte")["phones"]
+    lines[0]["phones"] = [item["phone"] for item in heard]  # right there, wrong in the others
+    (work / "altered.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert run("calibrate", work / "model.pt", work / "altered.jsonl", tmp_path / "model.pt") == 0
+    assert "slope:" in capfd.readouterr().out
+    assert run("corpus", "bigram", work / "corpus.jsonl", "--output", tmp_path / "bigram.fst") == 0
+    assert "phones:" in capfd.readouterr().out
+    beam = ("--beam", "4", "--grammar", tmp_path / "bigram.fst")
+    result = json_of(capfd, "evaluate", work / "model.pte", work / "corpus.jsonl", *beam)
+    assert result["decoding"]["beam"] == "4"
+    assert result["decoding"]["grammar"] == str(tmp_path / "bigram.fst")
+    assert run("evaluate", work / "model.pt", work / "corpus.jsonl", "--threads", "0") == 1
+    assert run("evaluate", work / "model.pt", work / "corpus.jsonl", "--beam", "4") == 1
+
+
+@pytest.mark.parametrize("place", ["pipe", "device"])
+def test_pipes_and_devices_are_not_replaced(place: str, work: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pipe" if place == "pipe" else Path("/dev/null")
+    if place == "pipe":
+        os.mkfifo(path)
+    assert run("corpus", "bigram", work / "corpus.jsonl", "--output", path) == 1
+    assert not path.is_file()
+    assert path.exists()
+
+
+def test_a_link_keeps_pointing(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "bigram.fst")
+    assert run("corpus", "bigram", work / "corpus.jsonl", "--output", tmp_path / "link") == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "bigram.fst").read_text()
+
+
+def test_a_result_that_cannot_be_written_is_an_error(work: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tetraphone.export.cli",
+        "recognize",
+        work / "0.wav",
+        "--model",
+        work / "model.pte",
+    ]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert "cannot write the result" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_names_of_any_bytes(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.wav"
+    with open(path, "wb") as file:
+        file.write((work / "0.wav").read_bytes())
+    assert run("recognize", os.fsdecode(path), "--model", work / "model.pte") == 0
+    assert "Traceback" not in capfd.readouterr().err

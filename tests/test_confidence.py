@@ -14,7 +14,8 @@ from tetraphone.train.confidence import Confidence, calibration_error, fit
 from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
-from tetraphone.train.scoring import TimedPhone, matches
+from tetraphone.train.phones import TimedPhone
+from tetraphone.train.scoring import matches
 
 
 def test_the_default_is_the_posterior() -> None:
@@ -67,9 +68,21 @@ def test_what_cannot_be_fitted_is_named(right: list[bool]) -> None:
         fit([0.5] * len(right), right)
 
 
-@pytest.mark.parametrize("values", [(-1, 0), (float("nan"), 0), (1, float("inf"))])
+@pytest.mark.parametrize("seed", range(20))
+def test_fits_of_any_data_are_no_worse_than_the_posterior(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    posteriors = np.clip(random.beta(*random.uniform(0.2, 5, 2), 60), 1e-6, 1 - 1e-6)
+    right = [bool(random.random() < random.random()) for _ in posteriors]
+    found = fit(posteriors.tolist(), right)
+    chances = [np.array([how.apply(posterior) for posterior in posteriors]) for how in (Confidence(), found)]
+    likelihoods = [np.log(np.where(right, chance, 1 - chance)).mean() for chance in chances]
+    assert likelihoods[1] >= likelihoods[0] - 1e-6
+    assert fit([0.99] * 50, [index % 2 == 0 for index in range(50)]).apply(0.99) == pytest.approx(0.5, abs=1e-3)
+
+
+@pytest.mark.parametrize("values", [(-1, 0), (float("nan"), 0), (1, float("inf")), (1001, 0), (1, -1001)])
 def test_impossible_parameters_are_refused(values: tuple[float, float]) -> None:
-    with pytest.raises(InputError, match="finite"):
+    with pytest.raises(InputError, match="slope is"):
         Confidence(*values)
 
 

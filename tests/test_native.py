@@ -170,7 +170,9 @@ int main(int count, char** arguments) {
   auto stream = recognizer->NewStream({});
   std::vector<float> samples(16000, 0.1f);
   if (!stream || (*stream)->Accept(samples.data(), samples.size(), 16000) || (*stream)->Finish()) return 1;
-  std::printf("%zu phones\\n", (*stream)->Poll()->size());
+  std::size_t phones = 0;
+  for (const tetraphone::Phone& phone : *(*stream)->Poll()) phones += !phone.symbol.empty();
+  std::printf("%zu phones\\n", phones);
 }
 """
 PROJECT = """

@@ -1,8 +1,12 @@
 """The streaming recogniser: features, chunking, times, hostile input, many streams; through its Python class."""
 
+import copy
 import ctypes
 import gc
 import itertools
+import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -19,7 +23,8 @@ from tetraphone.export.writer import export
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
-from tetraphone.train.scoring import TimedPhone, greedy
+from tetraphone.train.phones import TimedPhone
+from tetraphone.train.scoring import greedy
 
 RATE = 16000
 FEATURES = FeatureOptions()
@@ -308,6 +313,48 @@ def test_wrong_calls_are_named(recognizer: Recognizer, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=says):
             recognizer.stream(options)
+
+
+def test_values_that_would_be_taken_for_others_are_refused(recognizer: Recognizer, models: dict[str, Path]) -> None:
+    samples = speech_like(0.5)
+    with recognizer.stream() as stream:
+        for rate in (2**32 + RATE, 16000.5):
+            with pytest.raises(InputError, match="rate is"):
+                stream.accept(samples, rate)  # type: ignore[arg-type]
+        for wrong in ((samples * 32767).astype(np.int16), samples > 0, samples.astype(complex), np.array(["a"])):
+            with pytest.raises(InputError, match="samples of type"):
+                stream.accept(wrong, RATE)
+        stream.accept(samples.astype(np.float64)[::1], 16000.0)  # type: ignore[arg-type]
+    for options, says in (
+        (StreamOptions(beam=2**32), "beam is"),
+        (StreamOptions(pause=float("nan")), "pause is"),
+        (StreamOptions(phone_bonus=1.0), "without a beam"),
+        (StreamOptions(grammar=Path("a\0b"), beam=4), "zero byte"),
+    ):
+        with pytest.raises(InputError, match=says):
+            recognizer.stream(options)
+    with pytest.raises(InputError, match="zero byte"):
+        Recognizer.load(Path(f"{models['int8']}\0"))
+    assert Recognizer.from_bytes(bytearray(models["int8"].read_bytes()), "m.pte").phones == recognizer.phones
+
+
+def test_copies_are_refused_and_close_nothing(recognizer: Recognizer) -> None:
+    expected = recognizer.recognize(speech_like(1), RATE)
+    stream = recognizer.stream()
+    for thing in (recognizer, stream):
+        for copying in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="cannot be copied or pickled"):
+                copying(thing)
+    gc.collect()
+    stream.accept(speech_like(1), RATE)
+    stream.finish()
+    assert stream.poll() == expected == recognizer.recognize(speech_like(1), RATE)
+
+
+def test_the_module_needs_no_torch() -> None:
+    code = "import sys, tetraphone.export.recognizer; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_a_closed_recognizer_is_an_error_and_its_streams_live_on(models: dict[str, Path]) -> None:

@@ -4,7 +4,8 @@ import jiwer
 import numpy as np
 import pytest
 
-from tetraphone.train.scoring import Errors, TimedPhone, best_path, greedy, log_softmax
+from tetraphone.train.phones import TimedPhone
+from tetraphone.train.scoring import Errors, best_path, greedy, log_softmax
 
 PHONES = ("AA", "B", "CH", "D", "EH")
 

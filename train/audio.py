@@ -1,5 +1,6 @@
 """Recordings: any file that soundfile reads, as mono samples at the rate that the features need."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
         InputError: no such file, not a recording, or damaged; a rate below LEAST_RATE; samples that are not finite.
     """
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(os.fsencode(path)) as file:
             if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
                 raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
             if file.samplerate < LEAST_RATE:

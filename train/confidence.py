@@ -10,8 +10,11 @@ from .errors import InputError
 
 LEAST = 1e-9
 """Posteriors are kept this far from 0 and 1 (recognizer/recognizer.cc has the same formula)."""
-STEPS = 50
-"""Of Newton's method; it needs about ten."""
+STEPS = 100
+"""Of Newton's method, each halved until the likelihood grows; it needs about ten."""
+TOLERANCE = 1e-7
+GREATEST = 1000.0
+"""Of slope and intercept, either way; recognizer/model.cc takes no greater ones."""
 RIDGE = 1e-3
 """Pulls a fit on few phones to the identity."""
 BINS = 10
@@ -26,14 +29,15 @@ class Confidence:
     intercept: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (0 <= self.slope < np.inf and -np.inf < self.intercept < np.inf):
+        if not (0 <= self.slope <= GREATEST and abs(self.intercept) <= GREATEST):
             raise InputError(
-                f"slope is {self.slope}, intercept {self.intercept}; give finite ones, the slope at least 0"
+                f"slope is {self.slope}, intercept {self.intercept}; give 0 to {GREATEST}, and ±{GREATEST}"
             )
 
     def apply(self, posterior: float) -> float:
         """The confidence of a phone of that mean posterior."""
-        return float(1 / (1 + np.exp(-(self.slope * _logit(np.array(posterior)) + self.intercept))))
+        logit = self.slope * _logit(np.array(posterior)) + self.intercept
+        return float(1 / (1 + np.exp(-np.clip(logit, -700, 700))))
 
 
 def _logit(posteriors: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,13 +55,25 @@ def fit(posteriors: Sequence[float], right: Sequence[bool]) -> Confidence:
         found = "no phones" if not right else f"{len(right)} phones, all {'right' if right[0] else 'wrong'}"
         raise InputError(f"cannot calibrate on {found}; give more held-out recordings")
     x = np.stack([_logit(np.asarray(posteriors)), np.ones(len(right))], axis=1)
-    target, weights, start = np.asarray(right, float), np.array([1.0, 0.0]), np.array([1.0, 0.0])
+    target, start = np.asarray(right, float), np.array([1.0, 0.0])
+
+    def cost(at: NDArray[np.float64]) -> float:
+        logits = x @ at
+        return float((np.logaddexp(0, logits) - target * logits).sum() + RIDGE / 2 * np.square(at - start).sum())
+
+    weights = start
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         gradient = x.T @ (chance - target) + RIDGE * (weights - start)
         curvature = (x * (chance * (1 - chance))[:, None]).T @ x + RIDGE * np.eye(2)
-        weights = weights - np.linalg.solve(curvature, gradient)
-    return Confidence(max(float(weights[0]), 0.0), float(weights[1]))
+        step = np.linalg.solve(curvature, gradient)
+        while cost(weights - step) > cost(weights) and np.abs(step).max() > TOLERANCE:
+            step = step / 2
+        if np.abs(step).max() <= TOLERANCE:
+            break
+        weights = weights - step
+    slope, intercept = np.clip(weights, (0.0, -GREATEST), GREATEST)
+    return Confidence(float(slope), float(intercept))
 
 
 def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> float:

@@ -20,6 +20,9 @@ def write_atomically(path: Path) -> Iterator[Path]:
     Raises:
         InputError: the folder cannot be made or written to, or `path` is a folder itself.
     """
+    path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
     if path.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file in it")
     try:

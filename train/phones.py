@@ -1,5 +1,7 @@
 """The phone set: 39 ARPABET phones of the CMU dictionary, without stress or silence."""
 
+from dataclasses import dataclass
+
 ARPABET = (
     *(
         "AA",
@@ -30,3 +32,20 @@ ARPABET = (
 def unknown_phones(phones: list[str]) -> list[str]:
     """Those of `phones` that are not in the set, each once, in order."""
     return list(dict.fromkeys(phone for phone in phones if phone not in ARPABET))
+
+
+@dataclass(frozen=True)
+class TimedPhone:
+    """A recognised phone.
+
+    It starts with the first network frame at which its score is the greatest and ends with the last such frame in a
+    row: frames at which blank wins belong to no phone.
+    """
+
+    phone: str
+    start: float
+    """Seconds."""
+    end: float
+    """Seconds."""
+    confidence: float
+    """The chance that it is right, 0 to 1: comes of its mean posterior over those frames, see `confidence.py`."""

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from .features import Frames
 from .files import write_atomically
-from .scoring import TimedPhone
+from .phones import TimedPhone
 
 matplotlib.use("Agg")
 

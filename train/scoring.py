@@ -10,23 +10,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from .model import BLANK
-
-
-@dataclass(frozen=True)
-class TimedPhone:
-    """A recognised phone.
-
-    It starts with the first network frame at which its score is the greatest and ends with the last such frame in a
-    row: frames at which blank wins belong to no phone.
-    """
-
-    phone: str
-    start: float
-    """Seconds."""
-    end: float
-    """Seconds."""
-    confidence: float
-    """Its mean posterior over those frames, 0 to 1."""
+from .phones import TimedPhone
 
 
 def log_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -686,6 +686,7 @@ Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options)
   }
   if (options.beam == 0) {
     if (options.grammar) return refused("a grammar without a beam; give a beam too, such as 8");
+    if (options.phone_bonus != 0.0) return refused("a phone bonus without a beam; give a beam too, such as 8");
     return Decoder(std::make_unique<BestPath>(phones + 1));
   }
   if (options.grammar && options.grammar->phones != phones) {

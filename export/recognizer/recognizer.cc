@@ -185,14 +185,16 @@ Failure Stream::Accept(const float* samples, std::size_t frames, int rate, int c
       s.rate = rate;
       s.channels = channels;
     }
-    for (std::size_t first = 0; first < frames && !s.broken; first += kPiece) {
+    s.broken = Error{ErrorCode::kOutOfMemory, "out of memory in the middle of a call; Reset() starts the stream anew"};
+    Failure failure;
+    for (std::size_t first = 0; first < frames && !failure; first += kPiece) {
       const std::size_t count = std::min(kPiece, frames - first);
       s.taken += count;
       const float* mono = s.Mono(samples + first * static_cast<std::size_t>(channels), count);
       const std::vector<float>& resampled = s.resampler->Process(mono, count);
-      s.broken = s.Feed(resampled.data(), resampled.size());
+      failure = s.Feed(resampled.data(), resampled.size());
     }
-    return s.broken;
+    return s.broken = failure;
   });
 }
 
@@ -272,6 +274,9 @@ Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, 
 
 Result<std::shared_ptr<Stream>> Recognizer::NewStream(const StreamOptions& options) const {
   return Guarded([&]() -> Result<std::shared_ptr<Stream>> {
+    if (!(options.pause >= 0) || std::isinf(options.pause)) {
+      return Error{ErrorCode::kInvalidArgument, "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
+    }
     Result<Decoder> decoder = Decoder::Make(info().phones.size(), options.decoder);
     if (!decoder) return decoder.error();
     Result<std::unique_ptr<Network>> network = Network::Make(model_);

@@ -63,9 +63,10 @@ int tetraphone_stream_close(tetraphone_handle stream);
 int tetraphone_stream_paused(tetraphone_handle stream); /* 1 or 0 */
 int tetraphone_stream_seconds(tetraphone_handle stream, double* seconds);
 
-/* Each copies at most `capacity` items and returns how many; call again until it gives 0. Provisional phones stay. */
-int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
+/* Copies the first provisional phones, at most `capacity`, and returns how many; they stay. */
 int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
+/* Each hands over at most `capacity` items and returns how many; call again until it gives 0. */
+int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
 int64_t tetraphone_stream_bands(tetraphone_handle stream, float* bands, size_t capacity);
 int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t capacity);
 

@@ -34,8 +34,9 @@ class Result {
   Result(Error error) : content_(std::move(error)) {}
 
   explicit operator bool() const { return std::holds_alternative<T>(content_); }
-  T& operator*() { return *std::get_if<T>(&content_); }
-  const T& operator*() const { return *std::get_if<T>(&content_); }
+  T& operator*() & { return *std::get_if<T>(&content_); }
+  const T& operator*() const& { return *std::get_if<T>(&content_); }
+  T operator*() && { return std::move(*std::get_if<T>(&content_)); }  // by value: `for (x : *Poll())` outlives the Result
   T* operator->() { return std::get_if<T>(&content_); }
   const T* operator->() const { return std::get_if<T>(&content_); }
   const Error& error() const { return *std::get_if<Error>(&content_); }

@@ -639,6 +639,7 @@ TEST(Decoder, GivesTheSameBitsOnEveryProcessor) {
   EXPECT_EQ(HashOf(Decoded(speech, BeamOf(6, 0))), 0xb5745dc6920b6980u);
   DecoderOptions options = BeamOf(16);
   options.grammar = GrammarOf(kAmbiguous);
+  options.grammar_scale = 1.0;
   options.phone_bonus = 0.25;
   EXPECT_EQ(HashOf(Decoded(noise, options)), 0x43f604b7d1fb6050u);
 }

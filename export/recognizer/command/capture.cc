@@ -24,6 +24,7 @@ namespace {
 constexpr int kPipeBytes = 1 << 20;  // half a minute of sound, should recognition stall
 constexpr std::size_t kMostWords = 4096;
 constexpr int kEndSteps = 100;  // of 5 ms
+constexpr auto kGrace = std::chrono::seconds(1);  // for what a recorder had heard before a signal
 
 std::atomic<bool> running{false};
 std::atomic<bool> stopped{false};
@@ -76,11 +77,15 @@ class Capture::Recorder {
  private:
   Failure Launch(const std::string& path, const char* const* arguments);
   Result<bool> Await();
+  bool Overdue();
   void Listen();
   void End(bool wait);
   std::string LastWords() const;
 
+  using Clock = std::chrono::steady_clock;
+
   double patience_;
+  Clock::time_point grace_ = Clock::time_point::max();  // until then sound is read after a signal
   std::string name_;
   std::string words_;  // the last that it wrote to stderr
   pid_t child_ = 0;
@@ -179,13 +184,14 @@ Failure Capture::Recorder::Launch(const std::string& path, const char* const* ar
 
 // Waits for sound: true if there is some, false at the recorder's end.
 Result<bool> Capture::Recorder::Await() {
-  using Clock = std::chrono::steady_clock;
   const auto wait = std::chrono::milliseconds(static_cast<std::int64_t>(patience_ * 1000));
   const auto until = Clock::now() + wait;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::min(until, grace_) - Clock::now()).count();
     pollfd ready[] = {{sound_, POLLIN, 0}, {errors_, POLLIN, 0}};
     const int count = poll(ready, 2, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (Overdue()) return false;
     if (count < 0 && errno == EINTR) continue;
     if (count > 0 && ready[1].revents != 0) Listen();
     if (count > 0 && ready[0].revents != 0) return (ready[0].revents & POLLIN) != 0;
@@ -194,6 +200,12 @@ Result<bool> Capture::Recorder::Await() {
     return Fault(name_ + " delivers no sound for " + std::to_string(wait.count()) +
                  " ms; connect a microphone, and choose it in the system's settings");
   }
+}
+
+// Whether a signal came and the recorder still delivers sound after a while.
+bool Capture::Recorder::Overdue() {
+  if (stopped && grace_ == Clock::time_point::max()) grace_ = Clock::now() + kGrace;
+  return Clock::now() > grace_;
 }
 
 // Reads what the recorder complains of, as far as it is there.

@@ -15,6 +15,7 @@
 
 #include "../grammar.h"
 #include "../recognizer.h"
+#include "../resampler.h"
 #include "capture.h"
 #include "output.h"
 #include "wav.h"
@@ -32,14 +33,14 @@ Prints the phones of each recording with start and end in seconds and confidence
 A RECORDING is a WAV file of any rate and kind; - is standard input.
 
   -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
-  -f, --format FORMAT      text, json (one object a recording), audacity (labels) or textgrid (Praat)
+  -f, --format FORMAT      text, json (one object a recording), audacity (labels) or textgrid (Praat; both one recording)
       --json               the same as --format json
       --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
       --microphone         listen until Ctrl-C, with the phones as they come
-      --beam N             search with N prefixes; 0, the default, takes the best path
+      --beam N             search with N prefixes; 0 takes the best path (default %d)
       --grammar FILE       allow and weigh phone sequences by an OpenFst text file; needs --beam
-      --grammar-scale X    weight of the grammar's costs (default 1)
-      --phone-bonus X      added to the log score of each phone (default 0)
+      --grammar-scale X    weight of the grammar's costs (default %g)
+      --phone-bonus X      added to the log score of each phone (default %g); needs --beam
   -h, --help               this text
       --version            the version
 
@@ -70,13 +71,21 @@ int Fail(const std::string& message) {
   return 1;
 }
 
+Failure Flushed() {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return std::nullopt;
+  return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + std::string(std::strerror(errno))};
+}
+
+constexpr double kUnlimited = std::numeric_limits<double>::max();
+
 double Number(const char* name, const char* text, double least, double greatest) {
   char* end = nullptr;
   errno = 0;
   const double value = std::strtod(text, &end);
   if (end == text || *end != '\0' || errno != 0 || !(value >= least && value <= greatest)) {
-    WrongUsage(std::string("--") + name + " is " + text + ", not a number from " + std::to_string(least) + " to " +
-               std::to_string(greatest));
+    char range[64] = "";
+    if (greatest < kUnlimited) std::snprintf(range, sizeof range, " from %g to %g", least, greatest);
+    WrongUsage(std::string("--") + name + " is " + text + ", not a number" + range);
   }
   return value;
 }
@@ -112,7 +121,6 @@ Options Parse(int count, char** arguments) {
                               {"help", no_argument, nullptr, 'h'},
                               {"version", no_argument, nullptr, kVersion},
                               {}};
-  constexpr double kInfinite = std::numeric_limits<double>::max();
   Options options;
   if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
   for (int key; (key = getopt_long(count, arguments, "m:f:h", kLong, nullptr)) != -1;) {
@@ -127,7 +135,7 @@ Options Parse(int count, char** arguments) {
         options.format = Format::kJson;
         break;
       case kRaw:
-        options.raw_rate = Integer("raw", optarg, 1, 1000000);
+        options.raw_rate = Integer("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
         break;
       case kMicrophone:
         options.microphone = true;
@@ -139,17 +147,18 @@ Options Parse(int count, char** arguments) {
         options.grammar = optarg;
         break;
       case kGrammarScale:
-        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0, kInfinite);
+        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0, kUnlimited);
         break;
       case kPhoneBonus:
-        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kInfinite, kInfinite);
+        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kUnlimited, kUnlimited);
         break;
       case 'h':
-        std::fputs(kUsage, stdout);
-        std::exit(0);
+        std::printf(kUsage, StreamOptions().decoder.beam, StreamOptions().decoder.grammar_scale,
+                    StreamOptions().decoder.phone_bonus);
+        std::exit(Flushed() ? 1 : 0);
       case kVersion:
         std::puts("tetraphone-recognize " TETRAPHONE_VERSION);
-        std::exit(0);
+        std::exit(Flushed() ? 1 : 0);
       default:
         std::exit((std::fputs("--help tells the usage\n", stderr), 2));
     }
@@ -157,11 +166,13 @@ Options Parse(int count, char** arguments) {
   options.recordings.assign(arguments + optind, arguments + count);
   const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
   if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
+  const bool single = options.format == Format::kAudacity || options.format == Format::kTextGrid;
+  if (single && options.recordings.size() > 1) WrongUsage("this format holds one recording; give them one by one");
   if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
   return options;
 }
 
-void Print(const Options& options, const RecognizedRecording& recording) {
+Failure Print(const Options& options, const RecognizedRecording& recording) {
   switch (options.format) {
     case Format::kText:
       for (const Phone& phone : recording.phones) std::fputs(TextLine(phone).c_str(), stdout);
@@ -176,18 +187,15 @@ void Print(const Options& options, const RecognizedRecording& recording) {
       std::fputs(TextGrid(recording).c_str(), stdout);
       break;
   }
-  std::fflush(stdout);
+  return Flushed();
 }
 
 // Phones that are final by now: printed at once as text, else kept for the end.
 Failure Take(const Options& options, Stream* stream, RecognizedRecording* recording) {
   auto phones = stream->Poll();
   if (!phones) return phones.error();
-  if (options.format == Format::kText) {
-    Print(options, {"", 0, *phones});
-  } else {
-    recording->phones.insert(recording->phones.end(), phones->begin(), phones->end());
-  }
+  if (options.format == Format::kText) return Print(options, {"", 0, *phones});
+  recording->phones.insert(recording->phones.end(), phones->begin(), phones->end());
   return std::nullopt;
 }
 
@@ -195,8 +203,7 @@ Failure Finish(const Options& options, Stream* stream, RecognizedRecording* reco
   if (Failure failure = stream->Finish()) return failure;
   if (Failure failure = Take(options, stream, recording)) return failure;
   recording->duration = stream->Seconds();
-  if (options.format != Format::kText) Print(options, *recording);
-  return std::nullopt;
+  return options.format == Format::kText ? std::nullopt : Print(options, *recording);
 }
 
 Failure Recognize(const Options& options, Stream* stream, const std::string& name) {
@@ -237,7 +244,7 @@ Failure Listen(const Options& options, Stream* stream, int rate) {
     if (!phones || !open) return phones ? open.error() : phones.error();
     if (options.format == Format::kText && !phones->empty()) {
       line.Clear();
-      Print(options, {"", 0, *phones});
+      if (Failure failure = Print(options, {"", 0, *phones})) return failure;
     } else {
       recording.phones.insert(recording.phones.end(), phones->begin(), phones->end());
     }
@@ -279,9 +286,7 @@ int Run(Options options) {
 int main(int count, char** arguments) {
   std::setlocale(LC_CTYPE, "");
   try {
-    const int status = Run(Parse(count, arguments));
-    if (std::fflush(stdout) != 0 || std::ferror(stdout)) return Fail("cannot write the phones: " + std::string(std::strerror(errno)));
-    return status;
+    return Run(Parse(count, arguments));
   } catch (const std::bad_alloc&) {
     return Fail("out of memory");
   }

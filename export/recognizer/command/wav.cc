@@ -12,14 +12,14 @@
 #include <system_error>
 #include <utility>
 
+#include "../resampler.h"
+
 namespace tetraphone {
 namespace {
 
 constexpr std::size_t kBufferBytes = 65536;  // more than a frame, whose size is 16 bits of the header
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint32_t kUnknown32 = 0xFFFFFFFF;
-constexpr int kLeastRate = 1000;  // below it lies no speech
-constexpr int kGreatestRate = 768000;
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
 
 // WAV files and all processors that we build for are little-endian.
@@ -103,9 +103,9 @@ std::size_t SampleReader::Fill(std::uint8_t* to, std::size_t size) {
 }
 
 Failure SampleReader::Prepare(std::int64_t rate) {
-  if (rate < kLeastRate || rate > kGreatestRate) {
-    return Fault(std::to_string(rate) + " samples a second; give " + std::to_string(kLeastRate) + " to " +
-                 std::to_string(kGreatestRate));
+  if (rate < Resampler::kLeastRate || rate > Resampler::kMostRate) {
+    return Fault(std::to_string(rate) + " samples a second; give " + std::to_string(Resampler::kLeastRate) + " to " +
+                 std::to_string(Resampler::kMostRate));
   }
   rate_ = static_cast<int>(rate);
   buffer_.reset(new (std::nothrow) std::uint8_t[kBufferBytes]());
