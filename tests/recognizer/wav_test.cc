@@ -589,6 +589,22 @@ TEST_F(Recorders, ASignalEndsTheRecordingAndNotTheProcess) {
   }
 }
 
+TEST_F(Recorders, ARecorderThatIgnoresSignalsIsEnded) {
+  Recorder("arecord", "trap '' TERM; echo $$ > " + path_ + "/number; while :; do head -c 3200 /dev/zero; sleep 0.05; done");
+  auto capture = Start();
+  ASSERT_TRUE(capture) << capture.error().message;
+  std::thread signal([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    kill(getpid(), SIGINT);
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome = Drain(capture);
+  signal.join();
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
+  EXPECT_TRUE(Gone(Content("number")));
+}
+
 TEST_F(Recorders, SignalsDoAgainWhatTheyDid) {
   Recorder("arecord", "exec cat /dev/zero");
   struct sigaction action = {}, after = {};
