@@ -107,7 +107,8 @@ Result<std::shared_ptr<const Model>> Model::Load(const std::uint8_t* data, std::
   model->size_ = size;
   if (size != 0) {
     void* copy = ::operator new(size, kAlignment, std::nothrow);
-    if (copy == nullptr) return Error{ErrorCode::kOutOfMemory, "no memory for the " + std::to_string(size) + " bytes of " + name};
+    if (copy == nullptr)
+      return Error{ErrorCode::kOutOfMemory, "no memory for the " + std::to_string(size) + " bytes of " + name};
     std::memcpy(copy, data, size);
     model->data_ = static_cast<const std::uint8_t*>(copy);
   }
@@ -127,7 +128,8 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
       et::Program::load(&model->runtime_->loader, et::Program::Verification::InternalConsistency);
   if (!loaded.ok()) {
     return Error{ErrorCode::kDamaged, model->name_ + " does not load in ExecuTorch (error " +
-                                          std::to_string(static_cast<int>(loaded.error())) + "); export the model again"};
+                                          std::to_string(static_cast<int>(loaded.error())) +
+                                          "); export the model again"};
   }
   model->runtime_->program.emplace(std::move(*loaded));
   return std::shared_ptr<const Model>(std::move(model));
@@ -137,7 +139,8 @@ Failure Model::ReadInfo() {
   Metadata data(program_);
   std::istringstream symbols(data.Get<std::string>("phones"));
   for (std::string phone; symbols >> phone;) {
-    if (phone.size() > kLongestPhone) return Damaged(name_, "a phone's symbol is " + std::to_string(phone.size()) + " bytes long");
+    if (phone.size() > kLongestPhone)
+      return Damaged(name_, "a phone's symbol is " + std::to_string(phone.size()) + " bytes long");
     info_.phones.push_back(phone);
   }
   FeatureOptions& features = info_.features;

@@ -18,16 +18,17 @@ namespace tetraphone {
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
   FeatureOptions features;
-  double frame_shift = 0;           // seconds from one network frame to the next
-  double frame_offset = 0;          // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
-  double delay = 0;                 // seconds from a network frame's start to the last sample that its scores need
-  double confidence_slope = 1;      // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
+  double frame_shift = 0;       // seconds from one network frame to the next
+  double frame_offset = 0;      // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
+  double delay = 0;             // seconds from a network frame's start to the last sample that its scores need
+  double confidence_slope = 1;  // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
   double confidence_intercept = 0;
 };
 
 class Model {
  public:
-  // Maps the file; it must not shrink while the model lives (copy a file that is not yours first). `name` is for errors.
+  // Maps the file; it must not shrink while the model lives (copy a file that is not yours first). `name` is for
+  // errors.
   static Result<std::shared_ptr<const Model>> Load(const std::string& path);
   // Copies the bytes.
   static Result<std::shared_ptr<const Model>> Load(const std::uint8_t* data, std::size_t size, const std::string& name);

@@ -131,7 +131,8 @@ struct TensorInfo {
 
 class Reader {
  public:
-  Reader(const std::uint8_t* data, std::size_t size) : file_{data, size}, flat_{Program(file_)}, root_(flat_, flat_.Follow(0)) {
+  Reader(const std::uint8_t* data, std::size_t size)
+      : file_{data, size}, flat_{Program(file_)}, root_(flat_, flat_.Follow(0)) {
     Require(root_.Scalar<std::uint32_t>(0) == 0, "it has an unknown schema version");
     for (std::size_t field : {2, 3, 6, 7}) {  // inline constants, delegates' data, mutable segments, named data
       Require(root_.Tables(field).size() == 0, "it holds data that no program of ours has");
@@ -173,12 +174,13 @@ class Reader {
     const Table constants = root_.Child(5);
     offsets_ = constants.List<std::uint64_t>(1);
     const Vector segments = root_.Tables(4);
-    Require(segments.size() == 1 && constants.Scalar<std::uint32_t>(0) == 0, "it has other segments than its constants");
+    Require(segments.size() == 1 && constants.Scalar<std::uint32_t>(0) == 0,
+            "it has other segments than its constants");
     const auto offset = segments.Table(0).Scalar<std::uint64_t>(0);
     const auto bytes = segments.Table(0).Scalar<std::uint64_t>(1);
-    Require(base >= flat_.size && base <= file_.size && offset <= file_.size - base &&
-                bytes <= file_.size - base - offset,
-            "its constants reach beyond the file");
+    Require(
+        base >= flat_.size && base <= file_.size && offset <= file_.size - base && bytes <= file_.size - base - offset,
+        "its constants reach beyond the file");
     constants_ = {file_.data + base + offset, static_cast<std::size_t>(bytes)};
   }
 
@@ -209,7 +211,8 @@ class Reader {
     Require(!(info.constant && (info.planned || info.grows)), "a constant tensor has working memory");
     if (info.constant) {
       const auto offset = offsets_.Scalar<std::uint64_t>(buffer);
-      Require(offset <= constants_.size && info.bytes <= constants_.size - offset, "a constant reaches beyond its segment");
+      Require(offset <= constants_.size && info.bytes <= constants_.size - offset,
+              "a constant reaches beyond its segment");
       info.content = constants_.data + offset;
     }
     if (info.planned) {
@@ -250,17 +253,21 @@ class Reader {
     const Vector memory = plan.List<std::int64_t>(8);
     Require(values.size() <= kMostValues && operators.size() <= kMostValues, "it has too many values");
     Require(inputs.size() >= 1 && outputs.size() == inputs.size(), "its states are not those that it returns");
-    Require(chains.size() == 1 && chains.Table(0).Tables(2).size() <= kMostValues, "it has another chain of instructions");
+    Require(chains.size() == 1 && chains.Table(0).Tables(2).size() <= kMostValues,
+            "it has another chain of instructions");
     Require(memory.size() >= 1 && memory.size() <= 2 && plan.Tables(9).size() == 0, "it has other working memory");
     const auto planned = memory.size() == 2 ? memory.Scalar<std::int64_t>(1) : 0;
-    Require(memory.Scalar<std::int64_t>(0) == 0 && planned >= 0 && static_cast<std::uint64_t>(planned) <= kMostPlannedBytes,
-            "it has other working memory");
+    Require(
+        memory.Scalar<std::int64_t>(0) == 0 && planned >= 0 && static_cast<std::uint64_t>(planned) <= kMostPlannedBytes,
+        "it has other working memory");
     result_.planned_bytes = static_cast<std::size_t>(planned);
 
     for (std::size_t i = 0; i < values.size(); ++i) CheckValue(values, i);
 
     // The chain: each operator reads the frames that the one before wrote; states come and go in order.
-    const auto at = [&](const Vector& list, std::size_t i) { return static_cast<std::size_t>(list.Scalar<std::int32_t>(i)); };
+    const auto at = [&](const Vector& list, std::size_t i) {
+      return static_cast<std::size_t>(list.Scalar<std::int32_t>(i));
+    };
     const auto tensor = [&](std::size_t index) { return Tensor(values.Table(index)); };
     const TensorInfo first = tensor(at(inputs, 0));
     CheckFrames(first);
@@ -285,7 +292,8 @@ class Reader {
       const TensorInfo written = tensor(at(args, y));
       CheckFrames(written);
       Require(written.sizes[0] == result_.most_frames, "the numbers of frames differ");
-      Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1, "an operator has no packed weights");
+      Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1,
+              "an operator has no packed weights");
       Layer layer;
       const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
       if (status != Status::kOk) throw Fault{StatusText(status), ""};
@@ -293,8 +301,9 @@ class Reader {
                   layer.shape.outputs == static_cast<std::int64_t>(written.sizes[1]),
               "packed weights are of another size than their call");
       for (std::size_t k = 0; k < count; ++k, ++state) {
-        Require(state < inputs.size() && at(args, 1 + k) == at(inputs, state) && at(args, y + 1 + k) == at(outputs, state),
-                "states are not in order");
+        Require(
+            state < inputs.size() && at(args, 1 + k) == at(inputs, state) && at(args, y + 1 + k) == at(outputs, state),
+            "states are not in order");
         CheckState(tensor(at(args, 1 + k)), written.sizes[1]);
         CheckState(tensor(at(args, y + 1 + k)), written.sizes[1]);
         result_.states.push_back(written.sizes[1]);
@@ -349,8 +358,8 @@ class Reader {
   }
 
   static void CheckState(const TensorInfo& info, std::size_t size) {
-    Require(info.type == kFloatType && info.sizes.size() == 1 && info.sizes[0] == size && !info.grows && !info.planned &&
-                !info.constant,
+    Require(info.type == kFloatType && info.sizes.size() == 1 && info.sizes[0] == size && !info.grows &&
+                !info.planned && !info.constant,
             "a state is not [hidden] of float32");
   }
 
@@ -420,7 +429,8 @@ std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
 
 Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name) {
   if (size <= kTrailerBytes || std::memcmp(data + size - kTrailerBytes, kMagic, 8) != 0) {
-    return Error{ErrorCode::kNotAModel, name + " is not a Tetraphone model, or cut short; `tetraphone export` writes one"};
+    return Error{ErrorCode::kNotAModel,
+                 name + " is not a Tetraphone model, or cut short; `tetraphone export` writes one"};
   }
   std::uint32_t version;
   std::uint32_t checksum;

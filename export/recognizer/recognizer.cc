@@ -38,7 +38,11 @@ double Calibrated(const ModelInfo& info, double posterior) {
 
 struct Stream::State {
   State(std::shared_ptr<const Model> of, const StreamOptions& how, std::unique_ptr<Network> net, Decoder dec)
-      : model(std::move(of)), options(how), front_end(model->front_end()), network(std::move(net)), decoder(std::move(dec)) {
+      : model(std::move(of)),
+        options(how),
+        front_end(model->front_end()),
+        network(std::move(net)),
+        decoder(std::move(dec)) {
     front_end.KeepBands(options.keep_bands);
     scores.resize(model->program().most_frames * model->program().outputs);
   }
@@ -63,13 +67,14 @@ struct Stream::State {
 
   Failure Checked(const float* samples, std::size_t frames, int new_rate, int new_channels) const {
     if (new_channels < 1 || new_channels > kMostChannels) {
-      return Error{ErrorCode::kInvalidArgument, std::to_string(new_channels) + " channels; give 1 to " +
-                                                    std::to_string(kMostChannels)};
+      return Error{ErrorCode::kInvalidArgument,
+                   std::to_string(new_channels) + " channels; give 1 to " + std::to_string(kMostChannels)};
     }
     if (rate != 0 && (new_rate != rate || new_channels != channels)) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "the stream has " + std::to_string(rate) + " Hz and " + std::to_string(channels) + " channels, this call " +
-                       std::to_string(new_rate) + " and " + std::to_string(new_channels) + "; Reset() before a change"};
+      return Error{ErrorCode::kInvalidArgument, "the stream has " + std::to_string(rate) + " Hz and " +
+                                                    std::to_string(channels) + " channels, this call " +
+                                                    std::to_string(new_rate) + " and " + std::to_string(new_channels) +
+                                                    "; Reset() before a change"};
     }
     const std::size_t count = frames * static_cast<std::size_t>(new_channels);
     const float* bad = std::find_if_not(samples, samples + count, [](float sample) { return std::isfinite(sample); });
@@ -275,7 +280,8 @@ Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, 
 Result<std::shared_ptr<Stream>> Recognizer::NewStream(const StreamOptions& options) const {
   return Guarded([&]() -> Result<std::shared_ptr<Stream>> {
     if (!(options.pause >= 0) || std::isinf(options.pause)) {
-      return Error{ErrorCode::kInvalidArgument, "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
+      return Error{ErrorCode::kInvalidArgument,
+                   "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
     }
     Result<Decoder> decoder = Decoder::Make(info().phones.size(), options.decoder);
     if (!decoder) return decoder.error();

@@ -1,4 +1,4 @@
-// The streaming recogniser: samples in, phones with times out. The whole interface for C++; recognizer_c.h is that for C.
+// The streaming recogniser, for C++: samples in, phones with times out. For C: recognizer_c.h.
 //
 //   auto recognizer = tetraphone::Recognizer::Load("qlstm-int8.pte");
 //   if (!recognizer) return Complain(recognizer.error().message);
@@ -27,11 +27,12 @@
 
 namespace tetraphone {
 
-// A network frame stands for the sound around the centre of the feature frames that it stacks, frame_shift seconds long.
-// A phone's frames are those at which its score is the greatest, in a row: `start` is where the first begins, `end` where
-// the last ends. Frames at which the blank wins belong to no phone, so there may be gaps; phones never overlap.
+// A network frame stands for the sound around the centre of the feature frames that it stacks, frame_shift seconds
+// long. A phone's frames are those at which its score is the greatest, in a row: `start` is where the first begins,
+// `end` where the last ends. Frames at which the blank wins belong to no phone, so there may be gaps; phones never
+// overlap.
 struct Phone {
-  int index;           // into ModelInfo::phones
+  int index;  // into ModelInfo::phones
   std::string symbol;
   double start;       // seconds since the stream's start
   double end;         // seconds
@@ -49,9 +50,9 @@ class Stream {
  public:
   ~Stream();
 
-  // Takes `frames` samples of each channel, interleaved, in [-1, 1]; channels are averaged, the rate is resampled to the
-  // model's. The first call of a stream fixes rate and channels. Fails, and takes nothing, on a rate or channel count that
-  // is impossible or differs from the first, and on a sample that is not finite.
+  // Takes `frames` samples of each channel, interleaved, in [-1, 1]; channels are averaged, the rate is resampled to
+  // the model's. The first call of a stream fixes rate and channels. Fails, and takes nothing, on a rate or channel
+  // count that is impossible or differs from the first, and on a sample that is not finite.
   Failure Accept(const float* samples, std::size_t frames, int rate, int channels = 1);
   // No more samples follow: what the network still waited for is computed, provisional phones become final.
   Failure Finish();

@@ -103,7 +103,8 @@ tetraphone_handle Loaded(Result<Recognizer> recognizer) {
 
 // Appends what the stream has to what waits, and hands over as much as fits.
 template <typename T, typename Item, typename Convert>
-std::int64_t Hand(Result<std::vector<T>> fresh, std::deque<T>* waiting, Item* items, std::size_t capacity, Convert convert) {
+std::int64_t Hand(Result<std::vector<T>> fresh, std::deque<T>* waiting, Item* items, std::size_t capacity,
+                  Convert convert) {
   if (!fresh) return Fail(fresh.error());
   waiting->insert(waiting->end(), fresh->begin(), fresh->end());
   const std::size_t count = std::min(capacity, waiting->size());
@@ -128,7 +129,8 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) 
   }
 }
 
-TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name) {
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size,
+                                                                    const char* name) {
   try {
     return Loaded(Recognizer::Load(data, size, name));
   } catch (const std::bad_alloc&) {
@@ -151,11 +153,13 @@ TETRAPHONE_C_ABI int tetraphone_recognizer_info(tetraphone_handle recognizer, te
   });
 }
 
-TETRAPHONE_C_ABI int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol, size_t capacity) {
+TETRAPHONE_C_ABI int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol,
+                                             size_t capacity) {
   return With(Recognizers(), recognizer, [&](const Recognizer& found) {
     const std::vector<std::string>& phones = found.info().phones;
     if (index < 0 || static_cast<std::size_t>(index) >= phones.size() || capacity == 0) {
-      return Fail({ErrorCode::kInvalidArgument, "phone " + std::to_string(index) + " of " + std::to_string(phones.size())});
+      return Fail(
+          {ErrorCode::kInvalidArgument, "phone " + std::to_string(index) + " of " + std::to_string(phones.size())});
     }
     const std::string& text = phones[static_cast<std::size_t>(index)];
     const std::size_t count = std::min(capacity - 1, text.size());
@@ -200,8 +204,8 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle reco
   return handle;
 }
 
-TETRAPHONE_C_ABI int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames, int32_t rate,
-                                              int32_t channels) {
+TETRAPHONE_C_ABI int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames,
+                                              int32_t rate, int32_t channels) {
   return With(Streams(), stream,
               [&](OpenStream& open) { return Code(open.stream->Accept(samples, frames, rate, channels)); });
 }
@@ -245,7 +249,8 @@ TETRAPHONE_C_ABI int64_t tetraphone_stream_poll(tetraphone_handle stream, tetrap
   });
 }
 
-TETRAPHONE_C_ABI int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity) {
+TETRAPHONE_C_ABI int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones,
+                                                       size_t capacity) {
   return With(Streams(), stream, [&](OpenStream& open) {
     std::deque<Phone> none;
     return Hand(open.stream->Provisional(), &none, phones, capacity, ToC);

@@ -2,7 +2,8 @@
  *
  * Recognisers and streams are numbers, never 0. A number that was closed, or never given out, is an error, not a crash:
  * closing while another thread is in a call is safe. A call that fails returns a negative error code (-ErrorCode of
- * result.h) or 0 for a handle; tetraphone_error() then says what is wrong, for the calling thread's last failed call. */
+ * result.h) or 0 for a handle; tetraphone_error() then says what is wrong, for the calling thread's last failed call.
+ */
 
 #ifndef TETRAPHONE_RECOGNIZER_C_H_
 #define TETRAPHONE_RECOGNIZER_C_H_
@@ -17,22 +18,22 @@ extern "C" {
 typedef uint64_t tetraphone_handle;
 
 typedef struct {
-  int32_t sample_rate;  /* Hz; any other rate is resampled to it */
+  int32_t sample_rate; /* Hz; any other rate is resampled to it */
   int32_t phones;
   int32_t bands;
-  double hop;           /* seconds from one feature frame to the next */
-  double frame_shift;   /* seconds from one network frame to the next */
-  double frame_offset;  /* seconds from a network frame's index times frame_shift to the sound it stands for */
-  double delay;         /* seconds from a network frame's start to the last sample that its scores need */
+  double hop;          /* seconds from one feature frame to the next */
+  double frame_shift;  /* seconds from one network frame to the next */
+  double frame_offset; /* seconds from a network frame's index times frame_shift to the sound it stands for */
+  double delay;        /* seconds from a network frame's start to the last sample that its scores need */
   uint64_t file_bytes;
 } tetraphone_model_info;
 
 typedef struct {
-  int32_t beam;         /* 0: the best path */
-  const char* grammar;  /* a file, OpenFst's text form; null: none; needs a beam */
+  int32_t beam;        /* 0: the best path */
+  const char* grammar; /* a file, OpenFst's text form; null: none; needs a beam */
   double grammar_scale;
   double phone_bonus;
-  double pause;         /* seconds */
+  double pause; /* seconds */
   int32_t keep_bands;
   int32_t keep_scores;
 } tetraphone_stream_options;
@@ -56,7 +57,8 @@ int tetraphone_recognizer_close(tetraphone_handle recognizer);
 
 void tetraphone_default_options(tetraphone_stream_options* options);
 tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer, const tetraphone_stream_options* options);
-int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames, int32_t rate, int32_t channels);
+int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames, int32_t rate,
+                             int32_t channels);
 int tetraphone_stream_finish(tetraphone_handle stream);
 int tetraphone_stream_reset(tetraphone_handle stream);
 int tetraphone_stream_close(tetraphone_handle stream);
@@ -74,4 +76,4 @@ int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t
 }
 #endif
 
-#endif  /* TETRAPHONE_RECOGNIZER_C_H_ */
+#endif /* TETRAPHONE_RECOGNIZER_C_H_ */

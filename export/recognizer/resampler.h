@@ -1,8 +1,8 @@
 // Band-limited resampling of mono samples, streaming: how samples are cut into calls changes no bit.
 //
-// A windowed sinc (Kaiser), one row of taps for each phase: flat within 0.1 dB to 0.9 of the lower half rate, 80 dB down
-// from that half rate on. Our own, because every processor has to give the same bits and the build for phones needs no
-// other library: soxr and others add up in an order that depends on the processor.
+// A windowed sinc (Kaiser), one row of taps for each phase: flat within 0.1 dB to 0.9 of the lower half rate, 80 dB
+// down from that half rate on. Our own, because every processor has to give the same bits and the build for phones
+// needs no other library: soxr and others add up in an order that depends on the processor.
 
 #pragma once
 
@@ -37,10 +37,10 @@ class Resampler {
     Filter(std::int64_t from, std::int64_t to);
     float At(const float* samples, std::int64_t phase) const;
 
-    std::int64_t step;    // from and to in lowest terms: output m is at input m * step / phases
+    std::int64_t step;  // from and to in lowest terms: output m is at input m * step / phases
     std::int64_t phases;
-    std::int64_t rows;    // of taps: one for each phase, or fewer, between which phases are interpolated
-    std::size_t half;     // taps on either side
+    std::int64_t rows;        // of taps: one for each phase, or fewer, between which phases are interpolated
+    std::size_t half;         // taps on either side
     std::vector<float> taps;  // [rows + 1, 2 * half]
   };
 

@@ -16,7 +16,7 @@ enum class ErrorCode : int {
   kVersion,              // written for another version of the library
   kDamaged,              // a checksum, size or index is wrong
   kOutOfMemory,
-  kClosed,               // the stream was closed or finished, or the handle is none
+  kClosed,  // the stream was closed or finished, or the handle is none
 };
 
 struct Error {
@@ -36,7 +36,9 @@ class Result {
   explicit operator bool() const { return std::holds_alternative<T>(content_); }
   T& operator*() & { return *std::get_if<T>(&content_); }
   const T& operator*() const& { return *std::get_if<T>(&content_); }
-  T operator*() && { return std::move(*std::get_if<T>(&content_)); }  // by value: `for (x : *Poll())` outlives the Result
+  T operator*() && {
+    return std::move(*std::get_if<T>(&content_));
+  }  // by value: `for (x : *Poll())` outlives the Result
   T* operator->() { return std::get_if<T>(&content_); }
   const T* operator->() const { return std::get_if<T>(&content_); }
   const Error& error() const { return *std::get_if<Error>(&content_); }

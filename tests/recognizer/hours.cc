@@ -73,7 +73,8 @@ int main(int count, char** arguments) {
   int bursts = 0;
   for (int b = 0; b < blocks; ++b) {
     Heard times, coarse, fine;
-    if (!Feed(energy.get(), block, &times) || !Feed(int8.get(), block, &coarse) || !Feed(float32.get(), block, &fine)) return 1;
+    if (!Feed(energy.get(), block, &times) || !Feed(int8.get(), block, &coarse) || !Feed(float32.get(), block, &fine))
+      return 1;
     for (const Phone& phone : times.phones) {
       worst_time = std::fmax(worst_time, std::fabs(phone.start - (b * 10.0 + kBurst)));
       ++bursts;
@@ -85,8 +86,9 @@ int main(int count, char** arguments) {
     if (b > 5) most_memory = std::max(most_memory, mallinfo2().uordblks);
   }
   const double growth = most_memory > memory ? static_cast<double>(most_memory - memory) / 1024 : 0;
-  std::printf("%d blocks of 10 s: memory grew by %.1f KB, %d bursts, greatest error of a start %.4f s, int8 from float32 "
-              "%.4f in the first minute, %.4f in the last\n",
-              blocks, growth, bursts, worst_time, first_drift, last_drift);
+  std::printf(
+      "%d blocks of 10 s: memory grew by %.1f KB, %d bursts, greatest error of a start %.4f s, int8 from float32 "
+      "%.4f in the first minute, %.4f in the last\n",
+      blocks, growth, bursts, worst_time, first_drift, last_drift);
   return growth <= 64 && bursts == blocks && worst_time <= kWindow && last_drift <= 1.05 * first_drift ? 0 : 1;
 }

@@ -56,13 +56,15 @@ void Mutate(Bytes* bytes) {
         const std::size_t a = Place(*bytes) & ~std::size_t{3};
         const std::size_t b = Place(*bytes) & ~std::size_t{3};
         if (a + size <= b && b + size <= bytes->size()) {
-          std::swap_ranges(bytes->begin() + static_cast<std::ptrdiff_t>(a), bytes->begin() + static_cast<std::ptrdiff_t>(a + size),
+          std::swap_ranges(bytes->begin() + static_cast<std::ptrdiff_t>(a),
+                           bytes->begin() + static_cast<std::ptrdiff_t>(a + size),
                            bytes->begin() + static_cast<std::ptrdiff_t>(b));
         }
         break;
       }
       default:
-        bytes->resize(generator() % 2 ? Place(*bytes) : bytes->size() - Below(std::min<std::size_t>(bytes->size(), 64)));
+        bytes->resize(generator() % 2 ? Place(*bytes)
+                                      : bytes->size() - Below(std::min<std::size_t>(bytes->size(), 64)));
     }
   }
 }

@@ -313,8 +313,8 @@ TEST(Wav, ACutRecordingGivesWhatIsThere) {
     const std::size_t there = (size - 44) / 2;
     EXPECT_EQ(outcome.error, "");
     EXPECT_EQ(outcome.samples, Floats(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(there)));
-    EXPECT_EQ(outcome.truncated, "tone.wav is cut short: its header tells of 40 samples, " + std::to_string(there) +
-                                     " are there");
+    EXPECT_EQ(outcome.truncated,
+              "tone.wav is cut short: its header tells of 40 samples, " + std::to_string(there) + " are there");
   }
   for (std::size_t size = 0; size < 44; ++size) EXPECT_NE(ReadWav(content.substr(0, size)).error, "") << size;
 }
@@ -590,7 +590,8 @@ TEST_F(Recorders, ASignalEndsTheRecordingAndNotTheProcess) {
 }
 
 TEST_F(Recorders, ARecorderThatIgnoresSignalsIsEnded) {
-  Recorder("arecord", "trap '' TERM; echo $$ > " + path_ + "/number; while :; do head -c 3200 /dev/zero; sleep 0.05; done");
+  Recorder("arecord",
+           "trap '' TERM; echo $$ > " + path_ + "/number; while :; do head -c 3200 /dev/zero; sleep 0.05; done");
   auto capture = Start();
   ASSERT_TRUE(capture) << capture.error().message;
   std::thread signal([] {
@@ -610,7 +611,9 @@ TEST_F(Recorders, SignalsDoAgainWhatTheyDid) {
   struct sigaction action = {}, after = {};
   action.sa_handler = SIG_IGN;
   sigaction(SIGINT, &action, nullptr);
-  { ASSERT_TRUE(Start()); }
+  {
+    ASSERT_TRUE(Start());
+  }
   sigaction(SIGINT, nullptr, &after);
   EXPECT_EQ(after.sa_handler, SIG_IGN);
   action.sa_handler = SIG_DFL;

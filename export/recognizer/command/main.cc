@@ -33,7 +33,7 @@ Prints the phones of each recording with start and end in seconds and confidence
 A RECORDING is a WAV file of any rate and kind; - is standard input.
 
   -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
-  -f, --format FORMAT      text, json (one object a recording), audacity (labels) or textgrid (Praat; both one recording)
+  -f, --format FORMAT      text, json (one object a recording), audacity labels or textgrid (both of one recording)
       --json               the same as --format json
       --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
       --microphone         listen until Ctrl-C, with the phones as they come
@@ -210,7 +210,8 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
   auto bytes = OpenBytes(name);
   if (!bytes) return bytes.error();
   const bool raw = options.raw_rate != 0;
-  auto reader = raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate) : SampleReader::Wav(std::move(*bytes), name);
+  auto reader =
+      raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate) : SampleReader::Wav(std::move(*bytes), name);
   if (!reader) return reader.error();
   if (options.format == Format::kText && options.recordings.size() > 1) std::printf("recording: %s\n", name.c_str());
   RecognizedRecording recording{name, 0, {}};

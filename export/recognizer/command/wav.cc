@@ -227,7 +227,8 @@ Result<std::size_t> SampleReader::Read(float* samples, std::size_t most) {
     if (remaining_ != kUnknown) remaining_ -= std::min(*count, wanted);
   }
   const std::size_t count = std::min(held_ / frame, most);
-  const bool plain = coding_ == Coding::kPcm && width_ == 2 && channels_ == 1;  // most are: the rest takes ten times as long
+  const bool plain =
+      coding_ == Coding::kPcm && width_ == 2 && channels_ == 1;  // most are: the rest takes ten times as long
   for (std::size_t i = 0; i < count; ++i) {
     if (plain) {
       samples[i] = static_cast<float>(As<std::int16_t>(buffer_.get() + 2 * i)) / 32768.0f;
