@@ -70,15 +70,16 @@ recognizer-tests: setup
 build/fuzz/ready: $(NATIVE)
 	$(RECOGNIZER) -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DTETRAPHONE_FUZZ=ON \
 	  -DTETRAPHONE_SANITIZE=address,undefined
-	$(BIN)/cmake --build build/fuzz --target chunks_fuzz model_fuzz wav_fuzz mutations
+	$(BIN)/cmake --build build/fuzz --target chunks_fuzz model_fuzz program_fuzz wav_fuzz mutations
 	touch $@
 
 # An hour for each target; what it finds is left in build/fuzz.
 FUZZ_SECONDS ?= 3600
 fuzz: setup build/fuzz/ready
-	for target in wav model chunks; do mkdir -p build/fuzz/$$target; \
+	for target in wav program model chunks; do \
+	  mkdir -p build/fuzz/$$target; seeds=$$target; test $$target != program || seeds=model; \
 	  TETRAPHONE_FUZZ_MODEL=tests/fuzz/corpus/model/qlstm-int8.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
-	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/fuzz/corpus/$$target || exit 1; done
+	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/fuzz/corpus/$$seeds || exit 1; done
 
 arm-recognizer: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/recognizer/aarch64.sh build/recognizer-aarch64

@@ -149,12 +149,12 @@ def test_eight_hours(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("target", ["wav", "model", "chunks"])
+@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks"])
 def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) -> None:
     """A short run; `make fuzz` is the long one."""
     fuzz = program("fuzz", f"{target}_fuzz")
     seeds = tmp_path / "corpus"
-    shutil.copytree(FUZZ / "corpus" / target, seeds)
+    shutil.copytree(FUZZ / "corpus" / target.replace("program", "model"), seeds)
     environment = {**os.environ, "TETRAPHONE_FUZZ_MODEL": str(FUZZ / "corpus/model/qlstm-int8.pte")}
     limits = ("-max_total_time=15", "-timeout=20", "-rss_limit_mb=1024", f"-artifact_prefix={tmp_path}/")
     done = run(fuzz, *limits, seeds, env=environment)

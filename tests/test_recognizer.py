@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,12 @@ import soxr
 import torch
 from checkpoints import FORMATS, energy_program, hand_made, make_checkpoint, plain
 
-from tetraphone.export.model import load_model
+from tetraphone.export.model import evaluate, load_model
 from tetraphone.export.native import library
 from tetraphone.export.recognizer import Recognizer, Stream, StreamOptions
 from tetraphone.export.writer import export
 from tetraphone.train.audio import Samples, read_recording
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
 from tetraphone.train.phones import TimedPhone
@@ -471,3 +473,16 @@ def test_handles_that_were_never_given_out_are_errors() -> None:
         assert library().tetraphone_stream_finish(ctypes.c_uint64(handle)) < 0
         assert library().tetraphone_recognizer_close(ctypes.c_uint64(handle)) < 0
         assert b"never opened" in library().tetraphone_error()
+
+
+def test_the_phone_error_rate_on_real_speech_is_that_of_torch(corpora: Path, tmp_path: Path) -> None:
+    """In float32, over 100 utterances by many speakers; `tetraphone evaluate` does the same for a whole corpus."""
+    corpus = read_corpus(str(corpora / "speechocean762" / "test.jsonl"), "test")
+    some = replace(corpus, utterances=corpus.utterances[::25])
+    checkpoint = make_checkpoint(features=FEATURES)
+    checkpoint.save(tmp_path / "model.pt")
+    export(checkpoint, tmp_path / "model.pte")
+    results = [evaluate(load_model(tmp_path / name), some, 0, print) for name in ("model.pt", "model.pte")]
+    assert results[0]["utterances"] == results[1]["utterances"] == 100
+    assert results[0]["phone_error_rate"] == pytest.approx(results[1]["phone_error_rate"], abs=0.1)
+    assert results[0]["substitutions"] > 0
