@@ -108,7 +108,8 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     )
     program = edge.to_executorch(
         ExecutorchBackendConfig(
-            memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False)
+            memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False, alloc_graph_output=False),
+            constant_tensor_alignment=64,  # a cache line: the kernels load whole ones
         )
     )
     missing = missing_operators(program.executorch_program)

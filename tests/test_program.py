@@ -264,6 +264,13 @@ def test_trailer_is_that_of_the_format(exported: dict[str, tuple[Checkpoint, Pat
     assert int.from_bytes(content[-4:], "little") == zlib.crc32(content[:-16])
 
 
+def test_weights_lie_at_cache_lines(exported: dict[str, tuple[Checkpoint, Path]]) -> None:
+    for checkpoint, path in exported.values():
+        content = path.read_bytes()
+        for layer in packed_layers(checkpoint):
+            assert content.index(layer.block.numpy().tobytes()) % 64 == 0
+
+
 def test_damaged_files_are_refused(exported: dict[str, tuple[Checkpoint, Path]], tmp_path: Path) -> None:
     content = exported["qlstm-int8"][1].read_bytes()
     draw = random.Random(1)
