@@ -308,7 +308,7 @@ class Stream(_Handle):
     def _floats(self, function: str, width: int) -> Frames:
         call, found = getattr(library(), function), [np.empty(0, np.float32)]
         while True:
-            buffer = np.empty(64 * PIECE, np.float32)
+            buffer = np.empty(PIECE * width, np.float32)  # whole frames, also for threads that take turns
             count = _check(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
             if not count:
                 return np.concatenate(found).reshape(-1, width)

@@ -68,6 +68,15 @@ def test_what_cannot_be_fitted_is_named(right: list[bool]) -> None:
         fit([0.5] * len(right), right)
 
 
+def test_posteriors_that_mislead_give_the_share_of_right_phones() -> None:
+    random = np.random.default_rng(0)
+    posteriors = random.uniform(0.5, 0.99, 400)
+    right = [bool(random.random() < 1.35 - posterior) for posterior in posteriors]
+    found = fit(posteriors.tolist(), right)
+    assert found.slope == 0
+    assert found.apply(0.9) == pytest.approx(np.mean(right))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_fits_of_any_data_are_no_worse_than_the_posterior(seed: int) -> None:
     random = np.random.default_rng(seed)

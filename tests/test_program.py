@@ -1,5 +1,6 @@
 """The .pte file: what it computes, what it refuses, and that no wrong or damaged one is left or accepted."""
 
+import os
 import random
 import re
 import subprocess
@@ -317,6 +318,21 @@ def test_operator_that_the_runtime_lacks_is_named(exported: dict[str, tuple[Chec
     assert program.count(b"quaternion::lstm") == 1
     with pytest.raises(InputError, match=r"m\.pte .* the operator quaternion::gru9\.out, which this library lacks"):
         Recognizer.from_bytes(seal(program.replace(b"quaternion::lstm", b"quaternion::gru9")), "m.pte")
+
+
+def test_a_method_that_only_the_runtime_would_take_for_forward_is_refused(
+    exported: dict[str, tuple[Checkpoint, Path]],
+) -> None:
+    program = exported["qlstm-int8"][1].read_bytes()[:-16]
+    assert program.count(b"package_version") == 1
+    with pytest.raises(InputError, match="a method's name holds a zero"):
+        Recognizer.from_bytes(seal(program.replace(b"package_version", b"forward\0version")), "m.pte")
+
+
+def test_a_pipe_is_no_model(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.pte")
+    with pytest.raises(InputError, match=rf"{tmp_path}/m\.pte: it is no file"):
+        Recognizer.load(tmp_path / "m.pte")
 
 
 def test_damaged_block_in_a_sound_file_is_refused(exported: dict[str, tuple[Checkpoint, Path]]) -> None:

@@ -14,7 +14,7 @@ STEPS = 100
 """Of Newton's method, each halved until the likelihood grows; it needs about ten."""
 TOLERANCE = 1e-7
 GREATEST = 1000.0
-"""Of slope and intercept, either way; recognizer/model.cc takes no greater ones."""
+"""Of slope and intercept; recognizer/model.cc takes no greater ones."""
 RIDGE = 1e-3
 """Pulls a fit on few phones to the identity."""
 BINS = 10
@@ -72,7 +72,9 @@ def fit(posteriors: Sequence[float], right: Sequence[bool]) -> Confidence:
         if np.abs(step).max() <= TOLERANCE:
             break
         weights = weights - step
-    slope, intercept = np.clip(weights, (0.0, -GREATEST), GREATEST)
+    if weights[0] < 0:  # posteriors that tell nothing: the share of right ones is the likeliest then
+        return Confidence(0.0, float(_logit(target.mean())))
+    slope, intercept = np.clip(weights, -GREATEST, GREATEST)
     return Confidence(float(slope), float(intercept))
 
 

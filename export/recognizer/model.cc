@@ -83,7 +83,7 @@ Model::~Model() {
 }
 
 Result<std::shared_ptr<const Model>> Model::Load(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
     const std::string why = file < 0 ? std::strerror(errno) : "it is no file";
@@ -121,8 +121,8 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
   model->program_ = std::move(*program);
   if (Failure failure = model->ReadInfo()) return *failure;
 
-  et::runtime_init();
-  RegisterOperators();
+  static const bool once = (et::runtime_init(), RegisterOperators(), true);  // ExecuTorch has no lock of its own
+  (void)once;
   model->runtime_.reset(new Runtime{{model->data_, model->size_}, std::nullopt});
   et::Result<et::Program> loaded =
       et::Program::load(&model->runtime_->loader, et::Program::Verification::InternalConsistency);
@@ -147,7 +147,7 @@ Failure Model::ReadInfo() {
   features.sample_rate = data.Size("sample_rate");
   features.bands = data.Size("bands");
   features.window_ms = data.Number("window_ms", 1e-3, 1e4);
-  features.hop_ms = data.Number("hop_ms", 1e-3, 1e4);
+  features.hop_ms = data.Number("hop_ms", 1, 1e4);
   features.stack = data.Size("stack");
   features.stride = data.Size("stride");
   info_.frame_shift = data.Number("frame_shift", 1e-4, 1e2);
@@ -242,8 +242,9 @@ Failure Network::Run(const float* x, std::size_t frames, float* scores) {
   }
   if (error == et::Error::Ok) error = method.execute();
   if (error != et::Error::Ok) {
-    return Error{ErrorCode::kDamaged, model_->name_ + ": ExecuTorch could not run it (error " +
-                                          std::to_string(static_cast<int>(error)) + "); export the model again"};
+    return Error{error == et::Error::MemoryAllocationFailed ? ErrorCode::kOutOfMemory : ErrorCode::kDamaged,
+                 model_->name_ + ": ExecuTorch could not run it (error " + std::to_string(static_cast<int>(error)) +
+                     "); export the model again"};
   }
   const std::size_t count = frames * program.outputs;
   if (!std::all_of(scores, scores + count, [](float score) { return std::isfinite(score); })) {

@@ -12,7 +12,11 @@ namespace {
 
 constexpr std::size_t kMostValues = 1024;
 constexpr std::size_t kMostFrames = 4096;
-constexpr std::uint64_t kMostPlannedBytes = std::uint64_t{1} << 28;
+constexpr std::size_t kMostMethods = 64;
+constexpr std::size_t kMostConstantBytes = std::size_t{1} << 20;           // of a constant method
+constexpr std::uint64_t kMostPlannedBytes = std::uint64_t{1} << 26;        // of all that a call works in
+constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 24;          // of the frames of one operator
+constexpr std::uint64_t kLeastAlignment = 16;                              // ExecuTorch's
 
 struct Fault {  // caught in ReadProgram
   std::string what;
@@ -142,11 +146,13 @@ class Reader {
 
   ProgramFile Read() {
     const Vector plans = root_.Tables(1);
-    Require(plans.size() <= kMostValues, "it has too many methods");
+    Require(plans.size() <= kMostMethods, "it has too many methods");
     bool found = false;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const Table plan = plans.Table(i);
       const std::string_view name = plan.Text(0);
+      // ExecuTorch compares up to the first zero: it would take another plan for forward.
+      Require(name.find('\0') == name.npos, "a method's name holds a zero");
       Require(plan.Tables(7).size() == 0, "a method uses a delegate");
       if (name == "forward") {
         Require(!found, "two methods have one name");
@@ -214,6 +220,7 @@ class Reader {
       Require(offset <= constants_.size && info.bytes <= constants_.size - offset,
               "a constant reaches beyond its segment");
       info.content = constants_.data + offset;
+      Require(static_cast<std::uint64_t>(info.content - file_.data) % kLeastAlignment == 0, "a constant lies askew");
     }
     if (info.planned) {
       const Table place = tensor.Child(6);
@@ -232,11 +239,15 @@ class Reader {
         return value.Child(1).Scalar<std::int64_t>(0);
       case kDouble:
         return value.Child(1).Scalar<double>(0);
-      case kString:
-        return std::string(value.Child(1).Text(0));
+      case kString: {
+        const std::string_view text = value.Child(1).Text(0);
+        Require(text.size() <= kMostConstantBytes, "a constant method is too long");
+        return std::string(text);
+      }
       default: {
         const TensorInfo info = Tensor(value);
         Require(info.constant && info.type == kFloatType && info.sizes.size() == 1, "a constant method is no constant");
+        Require(info.bytes <= kMostConstantBytes, "a constant method is too long");
         std::vector<float> values(static_cast<std::size_t>(info.bytes / 4));
         std::memcpy(values.data(), info.content, values.size() * sizeof(float));
         return values;
@@ -291,9 +302,13 @@ class Reader {
       const TensorInfo packed = tensor(at(args, weights));
       const TensorInfo written = tensor(at(args, y));
       CheckFrames(written);
+      Require(written.bytes <= kMostFrameBytes, "an operator writes too much");
       Require(written.sizes[0] == result_.most_frames, "the numbers of frames differ");
       Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1,
               "an operator has no packed weights");
+      // Weights of one call only: the work of a frame does not exceed the file.
+      for (const Range& other : weights_) Require(Apart(other, Place(packed)), "two calls share weights");
+      weights_.push_back(Place(packed));
       Layer layer;
       const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
       if (status != Status::kOk) throw Fault{StatusText(status), ""};
@@ -340,14 +355,17 @@ class Reader {
         const Vector items = value.Child(1).List<std::int32_t>(0);
         Require(items.size() <= 3, "a list of tensors is too long");
         for (std::size_t i = 0; i < items.size(); ++i) {
-          (void)Tensor(values.Table(static_cast<std::size_t>(items.Scalar<std::int32_t>(i))));
+          const auto item = static_cast<std::size_t>(items.Scalar<std::int32_t>(i));
+          Require(item < index, "a list stands before its tensors");  // ExecuTorch reads values in their order
+          (void)Tensor(values.Table(item));
         }
         return;
       }
       default: {
         const TensorInfo info = Tensor(value);
-        Require(!info.planned || info.memory.first + info.memory.bytes <= result_.planned_bytes,
-                "a tensor reaches beyond the working memory");
+        Require(!info.planned || (info.memory.first % kLeastAlignment == 0 &&
+                                  info.memory.first + info.memory.bytes <= result_.planned_bytes),
+                "a tensor lies askew in the working memory, or reaches beyond it");
       }
     }
   }
@@ -398,6 +416,10 @@ class Reader {
     throw Fault{"it calls the operator " + name + ", which this library lacks"};
   }
 
+  Range Place(const TensorInfo& constant) const {
+    return {static_cast<std::uint64_t>(constant.content - file_.data), constant.bytes};
+  }
+
   static bool Apart(const Range& a, const Range& b) {
     return a.first + a.bytes <= b.first || b.first + b.bytes <= a.first;
   }
@@ -407,6 +429,7 @@ class Reader {
   Table root_;
   Vector offsets_;
   Bytes constants_{nullptr, 0};
+  std::vector<Range> weights_;  // of the calls so far
   ProgramFile result_;
 };
 

@@ -18,6 +18,11 @@ constexpr int kMostChannels = 64;
 // frames at once as they can share weights over.
 constexpr std::size_t kPiece = 8000;
 
+// What a stream has until a call that changes it comes to its end.
+Error Interrupted() {
+  return {ErrorCode::kOutOfMemory, "out of memory in the middle of a call; Reset() starts the stream anew"};
+}
+
 template <typename Call>
 auto Guarded(Call call) -> decltype(call()) {
   try {
@@ -190,7 +195,7 @@ Failure Stream::Accept(const float* samples, std::size_t frames, int rate, int c
       s.rate = rate;
       s.channels = channels;
     }
-    s.broken = Error{ErrorCode::kOutOfMemory, "out of memory in the middle of a call; Reset() starts the stream anew"};
+    s.broken = Interrupted();
     Failure failure;
     for (std::size_t first = 0; first < frames && !failure; first += kPiece) {
       const std::size_t count = std::min(kPiece, frames - first);
@@ -208,16 +213,19 @@ Failure Stream::Finish() {
   const std::lock_guard<std::mutex> lock(s.mutex);
   return Guarded([&]() -> Failure {
     if (Failure failure = s.Refusal()) return failure;
+    s.broken = Interrupted();
+    Failure failure;
     if (s.rate != 0) {
       const std::vector<float>& rest = s.resampler->Finish();
-      s.broken = s.Feed(rest.data(), rest.size());
+      failure = s.Feed(rest.data(), rest.size());
     }
     s.front_end.Finish();
-    if (!s.broken) s.broken = s.Compute();
-    if (s.broken) return s.broken;
-    s.decoder.Finish();
-    s.finished = true;
-    return std::nullopt;
+    if (!failure) failure = s.Compute();
+    if (!failure) {
+      s.decoder.Finish();
+      s.finished = true;
+    }
+    return s.broken = failure;
   });
 }
 

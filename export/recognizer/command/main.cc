@@ -59,7 +59,8 @@ struct Options {
   std::vector<std::string> recordings;
 };
 
-constexpr std::size_t kPiece = 1600;  // samples
+constexpr std::size_t kPiece = 1600;      // samples
+constexpr std::size_t kMostShown = 1000;  // phones of the live line
 
 [[noreturn]] void WrongUsage(const std::string& what) {
   std::fprintf(stderr, "tetraphone-recognize: %s; --help tells the usage\n", what.c_str());
@@ -249,7 +250,7 @@ Failure Listen(const Options& options, Stream* stream, int rate) {
     } else {
       recording.phones.insert(recording.phones.end(), phones->begin(), phones->end());
     }
-    if (stream->Paused()) symbols.clear();
+    if (stream->Paused() || symbols.size() > kMostShown) symbols.clear();
     for (const Phone& phone : *phones) symbols.push_back(phone.symbol);
     std::vector<std::string> shown = symbols;
     for (const Phone& phone : *open) shown.push_back(phone.symbol);
