@@ -17,12 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import wave
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soundfile
 import tyro
 
 from tetraphone.export.cli import machine
@@ -93,11 +93,7 @@ def sound(folder: Path, seconds: float) -> Samples:
 
 
 def write_wav(path: Path, samples: Samples) -> Path:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE)
-        file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+    soundfile.write(path, samples, RATE, subtype="PCM_16")
     return path
 
 

@@ -31,7 +31,7 @@ class Heard:
 
     phones: list[TimedPhone]
     energies: Frames
-    """Log-mel energies [frames, bands], for a spectrogram."""
+    """Log-mel energies [frames, bands], for a spectrogram; may be none where they were not wanted."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Model:
     phones: tuple[str, ...]
     hop: float
     """Seconds between two frames of log-mel energies."""
-    hear: Callable[[Samples, int], Heard]
-    """Takes samples [frames, channels] in [−1, 1], and their rate in Hz."""
+    hear: Callable[[Samples, int, bool], Heard]
+    """Takes samples [frames, channels] in [−1, 1], their rate in Hz, and whether energies are wanted."""
 
 
 def load_model(path: Path, options: StreamOptions | None = None) -> Model:
@@ -63,8 +63,8 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
 
 
 def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
-    def hear(samples: Samples, rate: int) -> Heard:
-        with recognizer.stream(options, bands=True) as stream:
+    def hear(samples: Samples, rate: int, energies: bool) -> Heard:
+        with recognizer.stream(options, bands=energies) as stream:
             stream.accept(samples, rate)
             stream.finish()
             return Heard(stream.poll(), stream.bands())
@@ -75,7 +75,7 @@ def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | No
 def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
     model, features = checkpoint.model.eval(), checkpoint.features
 
-    def hear(samples: Samples, rate: int) -> Heard:
+    def hear(samples: Samples, rate: int, _: bool) -> Heard:
         energies = log_mel(to_mono(samples, rate, features.sample_rate), features)
         frames = torch.from_numpy(network_input(energies, features, checkpoint.normalisation))
         if not len(frames):
@@ -101,7 +101,7 @@ def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, A
         InputError: the recording cannot be read.
     """
     samples, rate = read_samples(path)
-    heard = model.hear(samples, rate)
+    heard = model.hear(samples, rate, plot is not None)
     if plot is not None:
         draw_recording(heard.energies, model.hop, heard.phones, path.name, plot)
     return {
@@ -166,7 +166,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     errors, worth, seconds, audio = Errors(), Worth(), 0.0, 0.0
     for utterance, samples, rate in _readable(corpus, problems):
         started = time.perf_counter()
-        phones = model.hear(samples, rate).phones
+        phones = model.hear(samples, rate, False).phones
         seconds += time.perf_counter() - started
         audio += len(samples) / rate
         symbols = [item.phone for item in phones]
@@ -206,7 +206,7 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
     worth, problems = Worth(), list(corpus.problems)
     for utterance, samples, rate in _readable(corpus, problems):
-        worth.add(utterance, model.hear(samples, rate).phones)
+        worth.add(utterance, model.hear(samples, rate, False).phones)
     found = fit(worth.confidences, worth.right)
     confidences = [found.apply(posterior) for posterior in worth.confidences]
     return replace(checkpoint, confidence=found), {

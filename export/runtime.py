@@ -3,6 +3,7 @@
 Recognition goes through `recognizer.py`, which verifies a file before it is used.
 """
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,6 @@ class Program:
             """Reals of a network frame."""
             self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
             """Scores of a network frame."""
-            self.metadata: dict[str, Any] = {
-                key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})
-            }
         except (RuntimeError, ValueError, TypeError, LookupError, AssertionError) as error:
             raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
 
@@ -51,6 +49,11 @@ class Program:
             return cls(path.read_bytes(), str(path))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}; `tetraphone export` makes models") from error
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What the constant methods give."""
+        return {key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})}
 
     def _sizes_of_inputs(self) -> list[tuple[int, ...]]:
         meta = self._forward.metadata

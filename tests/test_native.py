@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from checkpoints import energy_program, make_checkpoint
 
 from tetraphone.export.model import load_model, recognize
@@ -46,11 +47,7 @@ def emulated(processor: str, path: Path) -> list[str | Path]:
 
 
 def write_wav(path: Path, samples: Samples) -> Path:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE)
-        file.writeframes((np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes())
+    soundfile.write(path, samples, RATE, subtype="PCM_16")
     return path
 
 

@@ -82,6 +82,7 @@ Handles<OpenStream>& Streams() {
   return *handles;
 }
 
+const Error kNoMemory{ErrorCode::kOutOfMemory, "out of memory"};
 const Error kNoHandle{ErrorCode::kClosed, "no such recogniser or stream: it was closed, or never opened"};
 
 // Runs `call` on the object behind a handle; nothing is thrown out of the library.
@@ -92,13 +93,19 @@ auto With(Handles<T>& handles, tetraphone_handle handle, Call call) -> decltype(
     const std::shared_ptr<T> object = handles.Find(handle);
     return object == nullptr ? static_cast<Number>(Fail(kNoHandle)) : call(*object);
   } catch (const std::bad_alloc&) {
-    return static_cast<Number>(Fail({ErrorCode::kOutOfMemory, "out of memory"}));
+    return static_cast<Number>(Fail(kNoMemory));
   }
 }
 
-tetraphone_handle Loaded(Result<Recognizer> recognizer) {
-  if (!recognizer) return Fail(recognizer.error()), 0;
-  return Recognizers().Add(std::make_shared<const Recognizer>(std::move(*recognizer)));
+template <typename Load>
+tetraphone_handle Loaded(Load load) {
+  try {
+    Result<Recognizer> recognizer = load();
+    if (!recognizer) return Fail(recognizer.error()), 0;
+    return Recognizers().Add(std::make_shared<const Recognizer>(std::move(*recognizer)));
+  } catch (const std::bad_alloc&) {
+    return Fail(kNoMemory), 0;
+  }
 }
 
 // Appends what the stream has to what waits, and hands over as much as fits.
@@ -122,20 +129,12 @@ float Same(float value) { return value; }
 TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
-  try {
-    return Loaded(Recognizer::Load(path));
-  } catch (const std::bad_alloc&) {
-    return Fail({ErrorCode::kOutOfMemory, "out of memory"}), 0;
-  }
+  return Loaded([&] { return Recognizer::Load(path); });
 }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size,
                                                                     const char* name) {
-  try {
-    return Loaded(Recognizer::Load(data, size, name));
-  } catch (const std::bad_alloc&) {
-    return Fail({ErrorCode::kOutOfMemory, "out of memory"}), 0;
-  }
+  return Loaded([&] { return Recognizer::Load(data, size, name); });
 }
 
 TETRAPHONE_C_ABI int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "wav.h"
+#include "recognizer/command/wav.h"
 
 namespace {
 

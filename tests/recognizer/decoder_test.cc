@@ -1,6 +1,6 @@
 // Decoding against naive references: the best path by its definition, the beam search by the sum over all alignments.
 
-#include "decoder.h"
+#include "recognizer/decoder.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

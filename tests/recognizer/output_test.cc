@@ -1,6 +1,6 @@
 // Phones as text, JSON, labels, TextGrid and a live line, byte by byte, in a locale with a decimal comma as well.
 
-#include "output.h"
+#include "recognizer/command/output.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 //
 // TETRAPHONE_WRITE_CORPUS=1 makes the files of tests/fuzz/corpus/wav that begin with "seed-" anew.
 
-#include "wav.h"
+#include "recognizer/command/wav.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "capture.h"
+#include "recognizer/command/capture.h"
 
 namespace tetraphone {
 namespace {
