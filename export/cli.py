@@ -118,9 +118,13 @@ class Train:
     """Train a network with CTC; writes model.pt (the best epoch), metrics.jsonl, TensorBoard events and pictures."""
 
     corpora: Positional[Annotated[tuple[str, ...], arg(metavar="CORPUS ...")]]
-    """Folders of prepared corpora (FOLDER or FOLDER:PART) or JSON-lines manifests."""
+    """Folders of prepared corpora (FOLDER or FOLDER:PART) or JSON-lines manifests; with --recipe the one folder that
+    holds the recipe's corpora."""
     output: Annotated[Path, arg(metavar="FOLDER")]
     """A new folder for the run, or with --resume that of an interrupted one."""
+    recipe: str = ""
+    """From corpora to models that ship, calibrated, quantised and exported: pretrained, tiny, or a .toml file of options
+    like train/recipes/pretrained.toml."""
     options: Annotated[TrainOptions, arg(name="")] = field(default_factory=TrainOptions)
     resume: bool = False
     """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
@@ -129,10 +133,19 @@ class Train:
     def run(self) -> dict[str, Any]:
         from tetraphone.train.training import train
 
+        from .recipe import follow, read_recipe
+
         if not self.corpora:
             raise InputError(
                 "no corpus to train on; give a folder or a .jsonl manifest, or make one: `tetraphone corpus`"
             )
+        if self.recipe:
+            defaults = TrainOptions(threads=self.options.threads)
+            if self.options != defaults or len(self.corpora) != 1:
+                raise InputError(
+                    "a recipe takes one folder of corpora, and of the options only --threads; copy its file"
+                )
+            return follow(read_recipe(self.recipe, defaults), Path(self.corpora[0]), self.output, self.resume, say)
         return train(self.corpora, self.output, self.options, self.resume, say)
 
 

@@ -16,6 +16,7 @@ from interrupted import InProcess
 
 from tetraphone.train import data
 from tetraphone.train.audio import read_recording
+from tetraphone.train.augment import Augmentation, SpecAugment
 from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.data import FeatureStore, buckets, collate, extract, frames_needed
 from tetraphone.train.errors import InputError
@@ -208,7 +209,9 @@ def test_masks_are_drawn_from_the_generator_alone(store: FeatureStore) -> None:
     normalisation = Normalisation(np.zeros(48, np.float32), np.ones(48, np.float32))
 
     def masked(seed: int) -> torch.Tensor:
-        return collate(store, [0, 1], OPTIONS, normalisation, INDEX, np.random.default_rng(seed), data.SpecAugment()).x
+        return collate(
+            store, [0, 1], OPTIONS, normalisation, INDEX, np.random.default_rng(seed), Augmentation(masks=SpecAugment())
+        ).x
 
     assert torch.equal(masked(1), masked(1))
     assert not torch.equal(masked(1), masked(2))

@@ -19,8 +19,9 @@ from torch import Tensor
 
 from tetraphone.export.cli import main
 from tetraphone.train import data, training
+from tetraphone.train.augment import SpecAugment
 from tetraphone.train.corpus import read_corpus
-from tetraphone.train.data import Batch, FeatureStore, SpecAugment
+from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import AcousticModel, NetworkOptions, load_checkpoint
@@ -36,6 +37,7 @@ OPTIONS = TrainOptions(
     threads=1,
     checkpoint_steps=1,
     spec_augment=True,
+    acoustics=True,
     speed_perturbation=True,
 )
 
@@ -125,7 +127,7 @@ def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
 def test_the_command_killed_in_its_features_resumes(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
     arguments = f"train {tiny_corpus} --output {tmp_path / 'run'} --hidden 16 --layers 1 --dropout 0.2 --bands 12"
     arguments += " --epochs 2 --batch-size 3 --warmup-steps 4 --threads 1 --checkpoint-steps 1"
-    arguments += " --spec-augment --speed-perturbation"
+    arguments += " --spec-augment --acoustics --speed-perturbation"
     command = [sys.executable, "-m", "tetraphone.export.cli", *arguments.split()]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not list((tmp_path / "run").glob(".train.f32*")):
@@ -175,6 +177,50 @@ def test_a_finished_run_holds_what_it_says(whole: Path) -> None:
     checkpoint = load_checkpoint(whole / "model.pt")
     assert checkpoint.features == OPTIONS.features
     assert checkpoint.network == OPTIONS.network
+
+
+def test_a_finished_run_is_not_trained_again(tiny_corpus: Path, whole: Path) -> None:
+    before, lines = {path: path.stat().st_mtime_ns for path in whole.iterdir()}, []
+    result = train((str(tiny_corpus),), whole, OPTIONS, True, lines.append)
+    assert lines == [f"{whole} is finished"]
+    assert result["phone_error_rate"] == min(line["phone_error_rate"] for line in read_metrics(whole / "metrics.jsonl"))
+    assert {path: path.stat().st_mtime_ns for path in whole.iterdir()} == before
+
+
+def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+    options = replace(
+        OPTIONS,
+        network=NetworkOptions(dropout=0.0),
+        features=FeatureOptions(),
+        init=str(whole / "model.pt"),
+        learning_rate=1e-9,
+        epochs=1,
+        seed=2,
+    )
+    train((str(tiny_corpus),), tmp_path / "run", options, False, lambda line: None)
+    first, then = load_checkpoint(whole / "model.pt"), load_checkpoint(tmp_path / "run" / "model.pt")
+    assert then.network == replace(first.network, dropout=0.0)
+    assert then.features == first.features
+    assert np.array_equal(then.normalisation.mean, first.normalisation.mean)
+    for name, weight in first.model.state_dict().items():
+        assert torch.allclose(then.model.state_dict()[name], weight, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"network": NetworkOptions(hidden=32)}, "has the network"), ({"features": FeatureOptions(bands=20)}, "features")],
+)
+def test_a_start_with_another_network_is_refused(
+    changed: dict[str, object], named: str, tiny_corpus: Path, tmp_path: Path, whole: Path
+) -> None:
+    options = replace(OPTIONS, **{"network": NetworkOptions(), "features": FeatureOptions(), **changed})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=named):
+        train((str(tiny_corpus),), tmp_path / "run", replace(options, init=str(whole / "model.pt")), False, print)
+
+
+def test_a_start_that_is_missing_is_refused_by_name(tiny_corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no checkpoint .*none\.pt"):
+        train((str(tiny_corpus),), tmp_path / "run", replace(OPTIONS, init=str(tmp_path / "none.pt")), False, print)
 
 
 def test_a_used_folder_is_refused(tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

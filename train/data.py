@@ -20,6 +20,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from .audio import read_recording
+from .augment import Augmentation
 from .corpus import Utterance
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
@@ -167,30 +168,6 @@ def _compute(
 
 
 @dataclass(frozen=True)
-class SpecAugment:
-    """Masks on normalised features (Park et al., 2019), all four components of a band or frame together."""
-
-    band_masks: int = 2
-    band_width: int = 8
-    """Greatest width of a mask, in mel bands; never more than a quarter of them."""
-    time_masks: int = 2
-    time_width: int = 25
-    """Greatest width of a mask, in feature frames; never more than a tenth of the utterance."""
-
-    def apply(self, frames: Frames, random: np.random.Generator) -> None:
-        """Overwrites masked parts of [frames, 4 · bands] by 0, the mean."""
-        planar = frames.reshape(len(frames), 4, -1)
-        for _ in range(self.band_masks):
-            width = int(random.integers(0, min(self.band_width, planar.shape[2] // 4) + 1))
-            first = int(random.integers(0, planar.shape[2] - width + 1))
-            planar[:, :, first : first + width] = 0
-        for _ in range(self.time_masks):
-            width = int(random.integers(0, min(self.time_width, len(frames) // 10) + 1))
-            first = int(random.integers(0, len(frames) - width + 1))
-            planar[first : first + width] = 0
-
-
-@dataclass(frozen=True)
 class Batch:
     x: Tensor
     """[utterances, network frames, inputs], padded with zeros."""
@@ -210,15 +187,19 @@ def collate(
     normalisation: Normalisation,
     phone_index: dict[str, int],
     random: np.random.Generator | None = None,
-    augment: SpecAugment | None = None,
+    augmentation: Augmentation = Augmentation(),  # noqa: B008
 ) -> Batch:
-    """One padded batch; with `random`, each utterance at a speed drawn from those of the store."""
+    """One padded batch; with `random`, each utterance at a speed drawn from those of the store, and augmented."""
     inputs, targets = [], []
     for index in indices:
         speed = 0 if random is None else int(random.integers(store.ends.shape[1]))
-        frames = normalisation.apply(quaternion_frames(store.mel(index, speed)))
-        if random is not None and augment is not None:
-            augment.apply(frames, random)
+        mel = store.mel(index, speed)
+        if random is not None and augmentation.acoustics is not None:
+            other = store.mel(int(random.integers(len(store.utterances))))
+            mel = augmentation.acoustics.apply(mel, other, options, random)
+        frames = normalisation.apply(quaternion_frames(mel))
+        if random is not None and augmentation.masks is not None:
+            augmentation.masks.apply(frames, random)
         inputs.append(torch.from_numpy(stack_frames(frames, options)))
         targets.append(torch.tensor([phone_index[phone] for phone in store.utterances[index].phones]))
     return Batch(

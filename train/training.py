@@ -15,17 +15,27 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
+from .augment import Acoustics, Augmentation, SpecAugment
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
-from .data import Batch, FeatureStore, SpecAugment, buckets, collate, extract
+from .data import Batch, FeatureStore, buckets, collate, extract
 from .errors import InputError
 from .features import FeatureOptions
 from .files import new_folder, remove_partial, write_atomically
-from .model import BLANK, AcousticModel, Checkpoint, NetworkOptions, from_content, read_content, score_index
+from .model import (
+    BLANK,
+    AcousticModel,
+    Checkpoint,
+    NetworkOptions,
+    from_content,
+    load_checkpoint,
+    read_content,
+    score_index,
+)
 from .phones import ARPABET
 from .pictures import draw_confusions, draw_curves
 from .scoring import Errors, best_path
 
-MODEL, LAST, METRICS = "model.pt", "last.pt", "metrics.jsonl"
+MODEL, LAST, METRICS, CONFUSIONS = "model.pt", "last.pt", "metrics.jsonl", "confusions.png"
 SPEEDS = (1.0, 0.9, 1.1)
 
 
@@ -34,6 +44,8 @@ class TrainOptions:
     """How to train; with the corpora, all that decides the final weights on one machine."""
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
+    init: str = ""
+    """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     dev: tuple[str, ...] = ()
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
@@ -57,6 +69,8 @@ class TrainOptions:
     """Greatest norm of the gradient."""
     spec_augment: bool = False
     """Mask bands and stretches of time."""
+    acoustics: bool = False
+    """Vary level, microphone, room and noise."""
     speed_perturbation: bool = False
     """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
     seed: int = 1
@@ -131,10 +145,31 @@ def leaves(options: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
+    """The options with the network and the features of the checkpoint that the run starts from.
+
+    Raises:
+        InputError: the options ask for another network or other features, or the checkpoint has other phones.
+    """
+    network = replace(checkpoint.network, dropout=options.network.dropout)
+    for name, asked, theirs, default in (
+        ("network", options.network, network, NetworkOptions(dropout=options.network.dropout)),
+        ("features", options.features, checkpoint.features, FeatureOptions()),
+    ):
+        if asked not in (theirs, default):
+            raise InputError(f"{options.init} has the {name} {theirs}, not {asked}; leave these options out")
+    if checkpoint.phones != ARPABET:
+        raise InputError(f"{options.init} has {len(checkpoint.phones)} phones of its own, not ARPABET's {len(ARPABET)}")
+    return replace(options, network=network, features=checkpoint.features)
+
+
 class Run:
     """One training run in a folder: what changes from step to step, and how it is kept."""
 
     def __init__(self, folder: Path, options: TrainOptions, corpora: tuple[str, ...]) -> None:
+        self.start = load_checkpoint(Path(options.init)) if options.init else None
+        if self.start is not None:
+            options = started_from(self.start, options)
         self.folder, self.options, self.corpora = folder, options, corpora
         self.step = self.epoch = self.batch = 0
         self.best = self.last_error = math.inf
@@ -170,6 +205,8 @@ class Run:
         train, dev, problems = read_training_sets(self.corpora, options)
         generator = torch.Generator().manual_seed(options.seed)
         self.model = AcousticModel(options.network, options.features.inputs, len(ARPABET) + 1, generator)
+        if self.start is not None:
+            self.model.load_state_dict(self.start.model.state_dict())
         speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
         workers = options.threads
         self.train = extract(train, options.features, self.folder / "train.f32", speeds, workers)
@@ -181,7 +218,7 @@ class Run:
             with write_atomically(self.folder / "problems.txt") as temporary:
                 temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
         self.phone_index = score_index(ARPABET)
-        self.normalisation = self.train.normalisation()
+        self.normalisation = self.start.normalisation if self.start is not None else self.train.normalisation()
         self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
         if options.optimizer == "adamw":
             self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
@@ -202,19 +239,22 @@ class Run:
         """One optimiser step; its randomness depends on seed and step alone, so a resumed run repeats it."""
         random = np.random.default_rng([self.options.seed, 1, self.step])
         torch.manual_seed(self.options.seed * 1_000_003 + self.step)
-        augment = SpecAugment() if self.options.spec_augment else None
+        options = self.options
+        augmentation = Augmentation(
+            Acoustics() if options.acoustics else None, SpecAugment() if options.spec_augment else None
+        )
         batch = collate(
-            self.train, indices, self.options.features, self.normalisation, self.phone_index, random, augment
+            self.train, indices, options.features, self.normalisation, self.phone_index, random, augmentation
         )
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         self.optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.options.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
             scores = self.model.scores(batch.x, batch.lengths)
         loss, infinite = ctc_loss(scores.float(), batch)
         self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip, error_if_nonfinite=True)
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
         self.optimizer.step()
         return loss.item()
 
@@ -297,15 +337,19 @@ class Run:
         with write_atomically(path) as temporary:
             temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
 
+    def remove_features(self) -> None:
+        """Of a finished run."""
+        for name in ("train", "dev"):
+            for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
+                (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
+
     def _finish(self, say: Callable[[str], None]) -> Errors:
         path = self.folder / MODEL
         best = from_content(read_content(path), path)
         errors = evaluate_store(best.model, self.dev, best)
         draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
-        draw_confusions(errors.confusions, best.phones, self.folder / "confusions.png")
-        for name in ("train", "dev"):
-            for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
-                (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
+        draw_confusions(errors.confusions, best.phones, self.folder / CONFUSIONS)
+        self.remove_features()
         say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
         return errors
 
@@ -360,10 +404,14 @@ def train(
     started = time.monotonic()
     run = Run(folder, options, corpora)
     saved = run.saved()
+    if saved is not None and saved["training"]["epoch"] >= options.epochs and (folder / CONFUSIONS).exists():
+        run.remove_features()
+        say(f"{folder} is finished")
+        return _result(folder, saved["weights"], saved["training"]["best"], saved["training"]["step"], started)
     remove_partial(folder)
     run.prepare(say)
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
-    say(f"{options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
+    say(f"{run.options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
     if saved is not None:
         run.restore(saved)
         say(f"continues after step {run.step}")
@@ -373,10 +421,14 @@ def train(
         if "non-finite" not in str(error):
             raise
         raise InputError(f"the gradient is not finite at step {run.step}; lower the learning rate") from error
+    return _result(folder, run.model.state_dict(), errors.phone_error_rate, run.step, started)
+
+
+def _result(folder: Path, weights: dict[str, Tensor], error: float, steps: int, started: float) -> dict[str, Any]:
     return {
         "model": str(folder / MODEL),
-        "phone_error_rate": errors.phone_error_rate,
-        "parameters": parameters,
-        "steps": run.step,
+        "phone_error_rate": error,
+        "parameters": sum(weight.numel() for weight in weights.values()),
+        "steps": steps,
         "seconds": round(time.monotonic() - started, 1),
     }

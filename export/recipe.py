@@ -1,0 +1,91 @@
+"""From corpora to models that ship, by a file of options: `tetraphone train --recipe`."""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tetraphone.quant.quantize import quantize
+from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.train.corpus import Corpus
+from tetraphone.train.errors import InputError
+from tetraphone.train.model import load_checkpoint
+from tetraphone.train.training import MODEL, TrainOptions, read_training_sets, train
+
+from .model import calibrate
+from .writer import export
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recipe's file says."""
+
+    name: str
+    """How its models are called."""
+    corpora: tuple[str, ...]
+    """Relative to the folder of corpora."""
+    formats: tuple[str, ...]
+    """Number formats of the files to export."""
+    options: TrainOptions
+
+
+def _with(options: Any, values: dict[str, Any]) -> Any:
+    """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out."""
+    changed: dict[str, Any] = {}
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            changed[field.name] = _with(value, values)
+        elif field.name in values:
+            changed[field.name] = type(value)(values.pop(field.name))
+    return replace(options, **changed)
+
+
+def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
+    """Reads a recipe.
+
+    Args:
+        recipe: the name of one that is part of the package, or a .toml file.
+        options: what the recipe's options are laid over: defaults, and the number of threads.
+
+    Raises:
+        InputError: there is no such recipe, or it does not say what a recipe must say.
+    """
+    folder = resources.files("tetraphone.train") / "recipes"
+    path = Path(recipe) if recipe.endswith(".toml") else folder / f"{recipe}.toml"
+    if not path.is_file():
+        names = sorted(found.name.removesuffix(".toml") for found in folder.iterdir())
+        raise InputError(f"there is no recipe {recipe}; give a .toml file or one of {', '.join(names)}")
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = dict(content.pop("options"))
+        read = Recipe(
+            content.pop("name"), tuple(content.pop("corpora")), tuple(content.pop("formats")), _with(options, values)
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a recipe: {error}; compare it with {folder / 'pretrained.toml'}") from error
+    if unknown := [*content, *values]:
+        raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")
+    return read
+
+
+def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Trains, calibrates, quantises and exports into `folder`; what is done already is kept with `resume`.
+
+    Raises:
+        InputError: see `train`, `calibrate`, `quantize`, `export`.
+    """
+    specs = tuple(str(corpora / name) for name in recipe.corpora)
+    result = train(specs, folder, recipe.options, resume, say)
+    _, held, problems = read_training_sets(specs, recipe.options)
+    dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
+    checkpoint, confidence = calibrate(load_checkpoint(folder / MODEL), dev)
+    final = folder / f"{recipe.name}-float32.pt"
+    checkpoint.save(final)
+    result |= {"checkpoint": str(final), "calibration_error": confidence["calibration_error"]}
+    for number_format in recipe.formats:
+        quantized, _ = quantize(load_checkpoint(final), QuantizeOptions(number_format))
+        result[number_format] = export(quantized, folder / f"{recipe.name}-{number_format}.pte")
+    return result

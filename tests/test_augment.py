@@ -1,0 +1,75 @@
+"""Augmentation of features: within their range, as strong as it says, and without a change to what is not drawn."""
+
+import numpy as np
+import pytest
+
+from tetraphone.train.augment import FLOOR, Acoustics
+from tetraphone.train.features import FeatureOptions, Frames, log_mel
+
+OPTIONS = FeatureOptions()
+NOTHING = {"gain_db": (0.0, 0.0), "tilt_db": 0.0, "cut": 0.0, "room": 0.0, "noise": 0.0}
+
+
+@pytest.fixture(scope="module")
+def mel() -> Frames:
+    """Two seconds of a tone that stops, over a little noise."""
+    time = np.arange(32000) / 16000
+    random = np.random.default_rng(1)
+    samples = 0.3 * np.sin(2 * np.pi * 700 * time) * (time < 1) + 1e-4 * random.standard_normal(len(time))
+    return log_mel(samples.astype(np.float32), OPTIONS)
+
+
+def level_db(mel: Frames) -> float:
+    return float(10 * np.log10(np.exp(mel.astype(np.float64)).sum()))
+
+
+def test_the_floor_is_that_of_the_filter_bank() -> None:
+    assert log_mel(np.zeros(1600, np.float32), OPTIONS) == pytest.approx(FLOOR, abs=1e-6)
+
+
+def test_nothing_drawn_changes_nothing(mel: Frames) -> None:
+    same = Acoustics(**NOTHING).apply(mel, mel, OPTIONS, np.random.default_rng(0))
+    assert same.dtype == np.float32
+    assert same == pytest.approx(mel, abs=1e-5)
+
+
+def test_what_is_drawn_stays_in_range(mel: Frames) -> None:
+    for seed in range(200):
+        changed = Acoustics().apply(mel, mel[:50], OPTIONS, np.random.default_rng(seed))
+        assert changed.shape == mel.shape
+        assert changed.min() >= np.float32(FLOOR)
+        assert changed.max() < mel.max() + 10
+
+
+def test_silence_and_a_single_frame_stay_finite() -> None:
+    silent = np.full((1, 40), FLOOR, np.float32)
+    for seed in range(50):
+        assert np.isfinite(Acoustics().apply(silent, silent, OPTIONS, np.random.default_rng(seed))).all()
+
+
+def test_noise_has_the_level_that_was_drawn(mel: Frames) -> None:
+    loud = Acoustics(**{**NOTHING, "noise": 1.0, "noise_db": (0.0, 0.0)})
+    for seed in range(20):  # steady noise and the other utterance
+        noisy = loud.apply(mel, mel[::-1], OPTIONS, np.random.default_rng(seed))
+        assert level_db(noisy) == pytest.approx(level_db(mel) + 10 * np.log10(2), abs=0.05)
+
+
+def test_gain_is_in_decibels(mel: Frames) -> None:
+    quiet = Acoustics(**{**NOTHING, "gain_db": (-6.0, -6.0)})
+    levels = {round(level_db(quiet.apply(mel, mel, OPTIONS, np.random.default_rng(seed))), 2) for seed in range(20)}
+    assert levels == {round(level_db(mel), 2), round(level_db(mel) - 6, 2)}
+
+
+def test_a_room_lets_the_sound_die_away_in_its_time(mel: Frames) -> None:
+    room = Acoustics(**{**NOTHING, "room": 1.0, "decay_seconds": (0.5, 0.5), "reverberation_db": (0.0, 0.0)})
+    echoing = room.apply(mel, mel, OPTIONS, np.random.default_rng(0))
+    band = int(mel[:90].mean(0).argmax())
+    fall_db = 10 / np.log(10) * (echoing[105, band] - echoing[115, band])  # 0.1 s behind the tone's end
+    assert fall_db == pytest.approx(60 * 0.1 / 0.5, abs=0.5)
+
+
+def test_a_cut_takes_the_upper_bands(mel: Frames) -> None:
+    cut = Acoustics(**{**NOTHING, "cut": 1.0}).apply(mel, mel, OPTIONS, np.random.default_rng(0))
+    lowered = np.flatnonzero((mel - cut).max(0) > 1)
+    assert lowered[0] >= 24
+    assert lowered[-1] == 39

@@ -1,0 +1,81 @@
+"""Recipes: what is read, what is refused, and a small one from corpora to models."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from interrupted import InProcess
+
+from tetraphone.export.cli import main
+from tetraphone.export.model import evaluate, load_model
+from tetraphone.export.recipe import Recipe, follow, read_recipe
+from tetraphone.train import data
+from tetraphone.train.corpus import read_corpus
+from tetraphone.train.errors import InputError
+from tetraphone.train.features import FeatureOptions
+from tetraphone.train.model import NetworkOptions
+from tetraphone.train.training import TrainOptions
+
+DEFAULTS = TrainOptions(threads=1)
+
+
+def test_the_recipes_of_the_package_are_read() -> None:
+    pretrained, tiny = (read_recipe(name, DEFAULTS) for name in ("pretrained", "tiny"))
+    assert pretrained.options.network == NetworkOptions(hidden=320, layers=3)
+    assert pretrained.options.threads == 1
+    assert replace(pretrained, name=tiny.name, options=tiny.options) == tiny
+    assert tiny.options.network.hidden < pretrained.options.network.hidden
+
+
+WHOLE = 'name = "a"\ncorpora = ["b"]\nformats = ["int8"]\n[options]\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (WHOLE + "epocs = 3", "unknown epocs"),
+        (WHOLE + "epochs = 0", "epochs is 0"),
+        (WHOLE + 'epochs = "many"', "invalid literal"),
+        (WHOLE.replace("corpora", "corpuses"), "corpora"),
+        ("[options", "not a recipe"),
+        ("more = 1\n" + WHOLE, "unknown more"),
+    ],
+)
+def test_a_wrong_recipe_is_refused_by_name(content: str, named: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(content)
+    with pytest.raises(InputError, match=named):
+        read_recipe(str(path), DEFAULTS)
+
+
+def test_a_missing_recipe_names_those_there_are() -> None:
+    with pytest.raises(InputError, match=r"no recipe huge; .*pretrained, tiny"):
+        read_recipe("huge", DEFAULTS)
+
+
+def test_a_recipe_takes_no_other_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["train", "corpora", "--recipe", "tiny", "--output", str(tmp_path / "run"), "--epochs", "3"]) == 1
+    assert "only --threads" in capsys.readouterr().err
+
+
+def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+    options = replace(
+        DEFAULTS,
+        network=NetworkOptions(hidden=16, layers=1),
+        features=FeatureOptions(bands=12),
+        epochs=2,
+        batch_size=3,
+        warmup_steps=2,
+        learning_rate=0.05,
+    )
+    recipe = Recipe("small", (tiny_corpus.name,), ("int8", "int4"), options)
+    lines: list[str] = []
+    first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
+    again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
+    assert f"{tmp_path / 'run'} is finished" in lines
+    assert {**again, "seconds": 0} == {**first, "seconds": 0}
+    corpus = read_corpus(str(tiny_corpus), "train")
+    for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):
+        result = evaluate(load_model(tmp_path / "run" / name), corpus, 0, lines.append)
+        assert result["utterances"] == len(corpus.utterances)
