@@ -123,14 +123,15 @@ class Train:
     output: Annotated[Path, arg(metavar="FOLDER")]
     """A new folder for the run, or with --resume that of an interrupted one."""
     recipe: str = ""
-    """From corpora to models that ship, calibrated, quantised and exported: pretrained, tiny, or a .toml file of options
-    like train/recipes/pretrained.toml."""
+    """From corpora to models that ship, calibrated, quantised and exported: pretrained, tiny, or a .toml file of
+    options like train/recipes/pretrained.toml."""
     options: Annotated[TrainOptions, arg(name="")] = field(default_factory=TrainOptions)
     resume: bool = False
     """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
     json: Json = False
 
     def run(self) -> dict[str, Any]:
+        from tetraphone.quant.aware import rounded
         from tetraphone.train.training import train
 
         from .recipe import follow, read_recipe
@@ -146,7 +147,7 @@ class Train:
                     "a recipe takes one folder of corpora, and of the options only --threads; copy its file"
                 )
             return follow(read_recipe(self.recipe, defaults), Path(self.corpora[0]), self.output, self.resume, say)
-        return train(self.corpora, self.output, self.options, self.resume, say)
+        return train(self.corpora, self.output, self.options, self.resume, say, rounded=rounded)
 
 
 @dataclass(frozen=True)

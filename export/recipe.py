@@ -1,5 +1,6 @@
 """From corpora to models that ship, by a file of options: `tetraphone train --recipe`."""
 
+import shutil
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -7,8 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from tetraphone.quant.aware import rounded
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.model import load_checkpoint
@@ -26,9 +28,9 @@ class Recipe:
     """How its models are called."""
     corpora: tuple[str, ...]
     """Relative to the folder of corpora."""
-    formats: tuple[str, ...]
-    """Number formats of the files to export."""
     options: TrainOptions
+    formats: dict[WeightFormat, TrainOptions | None]
+    """Number formats of the files to export, and how to train the weights further for each."""
 
 
 def _with(options: Any, values: dict[str, Any]) -> Any:
@@ -61,10 +63,16 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         values = dict(content.pop("options"))
-        read = Recipe(
-            content.pop("name"), tuple(content.pop("corpora")), tuple(content.pop("formats")), _with(options, values)
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
+        options = _with(options, values)
+        formats = {}
+        for number_format, further in rest.items():
+            if number_format not in GREATEST:
+                raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
+            formats[number_format] = _with(replace(options, rounding=number_format), further) if further else None
+            values |= further
+        read = Recipe(name, corpora, options, formats)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a recipe: {error}; compare it with {folder / 'pretrained.toml'}") from error
     if unknown := [*content, *values]:
         raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")
@@ -77,15 +85,25 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
     Raises:
         InputError: see `train`, `calibrate`, `quantize`, `export`.
     """
-    specs = tuple(str(corpora / name) for name in recipe.corpora)
-    result = train(specs, folder, recipe.options, resume, say)
-    _, held, problems = read_training_sets(specs, recipe.options)
+    specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
+    options, run = recipe.options, folder / "float32"
+    result: dict[str, Any] = {"float32": train(specs, run, options, resume and run.is_dir(), say, features)}
+    _, held, problems = read_training_sets(specs, options)
     dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
-    checkpoint, confidence = calibrate(load_checkpoint(folder / MODEL), dev)
-    final = folder / f"{recipe.name}-float32.pt"
-    checkpoint.save(final)
-    result |= {"checkpoint": str(final), "calibration_error": confidence["calibration_error"]}
-    for number_format in recipe.formats:
-        quantized, _ = quantize(load_checkpoint(final), QuantizeOptions(number_format))
-        result[number_format] = export(quantized, folder / f"{recipe.name}-{number_format}.pte")
+    start = folder / f"{recipe.name}-float32.pt"
+    checkpoint, confidence = calibrate(load_checkpoint(run / MODEL), dev)
+    checkpoint.save(start)
+    result["float32"] |= {"model": str(start), "calibration_error": confidence["calibration_error"]}
+    for number_format, further in recipe.formats.items():
+        weights, result[number_format] = start, {}
+        if further is not None:
+            run, further = folder / number_format, replace(further, init=str(start))
+            result[number_format] = train(specs, run, further, resume and run.is_dir(), say, features, rounded)
+            weights = run / MODEL
+        quantized, _ = quantize(load_checkpoint(weights), QuantizeOptions(number_format))
+        say(f"fitting the confidences of {number_format}")
+        quantized, confidence = calibrate(quantized, dev)
+        result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
+        result[number_format]["calibration_error"] = confidence["calibration_error"]
+    shutil.rmtree(features, ignore_errors=True)
     return result

@@ -23,11 +23,16 @@ def test_the_recipes_of_the_package_are_read() -> None:
     pretrained, tiny = (read_recipe(name, DEFAULTS) for name in ("pretrained", "tiny"))
     assert pretrained.options.network == NetworkOptions(hidden=320, layers=3)
     assert pretrained.options.threads == 1
-    assert replace(pretrained, name=tiny.name, options=tiny.options) == tiny
+    assert tiny.corpora == pretrained.corpora
+    for recipe in (pretrained, tiny):
+        assert recipe.formats["int8"] is None
+        further = recipe.formats["int4"]
+        assert further is not None
+        assert (further.rounding, further.network) == ("int4", recipe.options.network)
     assert tiny.options.network.hidden < pretrained.options.network.hidden
 
 
-WHOLE = 'name = "a"\ncorpora = ["b"]\nformats = ["int8"]\n[options]\n'
+WHOLE = 'name = "a"\ncorpora = ["b"]\nformats.int8 = {}\n[options]\n'
 
 
 @pytest.mark.parametrize(
@@ -38,6 +43,9 @@ WHOLE = 'name = "a"\ncorpora = ["b"]\nformats = ["int8"]\n[options]\n'
         (WHOLE + 'epochs = "many"', "invalid literal"),
         (WHOLE.replace("corpora", "corpuses"), "corpora"),
         ("[options", "not a recipe"),
+        (WHOLE.replace("{}", "{ epocs = 3 }"), "unknown epocs"),
+        (WHOLE.replace("{}", "3"), "not a recipe"),
+        (WHOLE.replace("int8", "int7"), "int7"),
         ("more = 1\n" + WHOLE, "unknown more"),
     ],
 )
@@ -69,12 +77,18 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
         warmup_steps=2,
         learning_rate=0.05,
     )
-    recipe = Recipe("small", (tiny_corpus.name,), ("int8", "int4"), options)
+    further = replace(options, epochs=1, rounding="int4")
+    recipe = Recipe("small", (tiny_corpus.name,), options, {"int8": None, "int4": further})
     lines: list[str] = []
     first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
     again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
-    assert f"{tmp_path / 'run'} is finished" in lines
-    assert {**again, "seconds": 0} == {**first, "seconds": 0}
+    assert [line for line in lines if "is finished" in line] == [
+        f"{tmp_path / 'run' / name} is finished" for name in ("float32", "int4")
+    ]
+    for result in (first, again):
+        for number_format in ("float32", "int4"):
+            result[number_format].pop("seconds")
+    assert again == first
     corpus = read_corpus(str(tiny_corpus), "train")
     for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):
         result = evaluate(load_model(tmp_path / "run" / name), corpus, 0, lines.append)

@@ -1,5 +1,6 @@
 """The training run, downwards: options, data, model, loop, pictures."""
 
+import copy
 import json
 import math
 import os
@@ -75,6 +76,8 @@ class TrainOptions:
     """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
     seed: int = 1
     """Of weights, order, dropout and augmentation."""
+    rounding: Literal["none", "int8", "int4"] = "none"
+    """Train weights to be quantised: they count as rounded, gradients pass straight through. Uni-directional only."""
     bfloat16: bool = False
     """Multiply in bfloat16 (autocast): twice as fast on processors with AMX; weights and loss stay float32."""
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -163,14 +166,28 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
     return replace(options, network=network, features=checkpoint.features)
 
 
+Rounded = Callable[[Tensor, Any], Tensor]
+"""A weight, and the number format to round it to."""
+
+
 class Run:
     """One training run in a folder: what changes from step to step, and how it is kept."""
 
-    def __init__(self, folder: Path, options: TrainOptions, corpora: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        options: TrainOptions,
+        corpora: tuple[str, ...],
+        features: Path | None = None,
+        rounded: Rounded | None = None,
+    ) -> None:
+        if options.rounding != "none" and (rounded is None or options.network.direction != "uni"):
+            raise InputError(f"cannot train a {options.network.direction}-directional network for {options.rounding}")
         self.start = load_checkpoint(Path(options.init)) if options.init else None
         if self.start is not None:
             options = started_from(self.start, options)
-        self.folder, self.options, self.corpora = folder, options, corpora
+        self.folder, self.options, self.corpora, self.rounded = folder, options, corpora, rounded
+        self.features, self.keeps_features = features or folder, features is not None
         self.step = self.epoch = self.batch = 0
         self.best = self.last_error = math.inf
         self.scale = 1.0
@@ -209,8 +226,8 @@ class Run:
             self.model.load_state_dict(self.start.model.state_dict())
         speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
         workers = options.threads
-        self.train = extract(train, options.features, self.folder / "train.f32", speeds, workers)
-        self.dev = extract(dev, options.features, self.folder / "dev.f32", SPEEDS[:1], workers)
+        self.train = extract(train, options.features, self.features / "train.f32", speeds, workers)
+        self.dev = extract(dev, options.features, self.features / "dev.f32", SPEEDS[:1], workers)
         problems += [*self.train.problems, *self.dev.problems]
         say(f"{len(self.train.utterances)} training and {len(self.dev.utterances)} development utterances")
         if problems:
@@ -250,13 +267,34 @@ class Run:
             group["lr"] = self.learning_rate()
         self.optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
-            scores = self.model.scores(batch.x, batch.lengths)
+            scores = self.scores(batch)
         loss, infinite = ctc_loss(scores.float(), batch)
         self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
         self.optimizer.step()
         return loss.item()
+
+    def scores(self, batch: Batch) -> Tensor:
+        """Of the model, or of the model with rounded weights."""
+        if self.options.rounding == "none":
+            return self.model.scores(batch.x, batch.lengths)
+        scores: Tensor = torch.func.functional_call(self.model, self.rounded_weights(), (batch.x,))[0]
+        return scores
+
+    def rounded_weights(self) -> dict[str, Tensor]:
+        """The matrices as they will be quantised, by their names."""
+        assert self.rounded is not None
+        matrices = {name: weight for name, weight in self.model.named_parameters() if weight.dim() > 1}
+        return {name: self.rounded(weight, self.options.rounding) for name, weight in matrices.items()}
+
+    def evaluated(self) -> Errors:
+        """Development errors, of rounded weights where training rounds them."""
+        model = self.model
+        if self.options.rounding != "none":
+            model = copy.deepcopy(model)
+            model.load_state_dict(self.rounded_weights(), strict=False)
+        return evaluate_store(model, self.dev, self.checkpoint())
 
     def checkpoint(self) -> Checkpoint:
         """The model as it is, and what `restore` needs."""
@@ -308,7 +346,7 @@ class Run:
         return self._finish(say)
 
     def _end_epoch(self, writer: SummaryWriter) -> None:
-        error = evaluate_store(self.model, self.dev, self.checkpoint()).phone_error_rate
+        error = self.evaluated().phone_error_rate
         metrics = {
             "epoch": self.epoch + 1,
             "step": self.step,
@@ -338,17 +376,19 @@ class Run:
             temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
 
     def remove_features(self) -> None:
-        """Of a finished run."""
+        """Of a finished run, unless they lie in a folder that was given."""
+        if self.keeps_features:
+            return
         for name in ("train", "dev"):
             for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
                 (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
 
     def _finish(self, say: Callable[[str], None]) -> Errors:
         path = self.folder / MODEL
-        best = from_content(read_content(path), path)
-        errors = evaluate_store(best.model, self.dev, best)
+        self.model.load_state_dict(from_content(read_content(path), path).model.state_dict())
+        errors = self.evaluated()
         draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
-        draw_confusions(errors.confusions, best.phones, self.folder / CONFUSIONS)
+        draw_confusions(errors.confusions, ARPABET, self.folder / CONFUSIONS)
         self.remove_features()
         say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
         return errors
@@ -384,7 +424,13 @@ def evaluate_store(model: torch.nn.Module, store: FeatureStore, checkpoint: Chec
 
 
 def train(
-    corpora: tuple[str, ...], folder: Path, options: TrainOptions, resume: bool, say: Callable[[str], None]
+    corpora: tuple[str, ...],
+    folder: Path,
+    options: TrainOptions,
+    resume: bool,
+    say: Callable[[str], None],
+    features: Path | None = None,
+    rounded: Rounded | None = None,
 ) -> dict[str, Any]:
     """Trains into `folder`: model.pt (best on development data), last.pt (to resume), metrics, pictures.
 
@@ -392,6 +438,8 @@ def train(
         corpora: see `read_corpus`.
         resume: continue an interrupted run of the same options; the final weights are those of an uninterrupted one.
         say: takes a line of log.
+        features: a folder for the features, which stay; by default they lie in the run's until it ends.
+        rounded: how quantising rounds a weight, for `TrainOptions.rounding`.
 
     Raises:
         InputError: the folder is used and `resume` false, a corpus or option is wrong, the loss is not finite.
@@ -402,7 +450,7 @@ def train(
         raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
     torch.set_num_threads(options.threads)
     started = time.monotonic()
-    run = Run(folder, options, corpora)
+    run = Run(folder, options, corpora, features, rounded)
     saved = run.saved()
     if saved is not None and saved["training"]["epoch"] >= options.epochs and (folder / CONFUSIONS).exists():
         run.remove_features()

@@ -1,0 +1,333 @@
+"""Phone error rates of the models that ship, on recordings that no choice was made on, and the cards that state them.
+
+    python benchmarks/models.py --corpora FOLDER [--peer-python PYTHON] [--utterances N]
+
+For each NAME-float32.pt of models/: the float32, int8 and int4 files on speechocean762 test (by age and gender too),
+LibriSpeech test_clean_a and the TIMIT sample without its SA sentences (scored over 37 phones), then the int8 file in
+noise and over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
+"""
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+import tyro
+from scipy.signal import butter, sosfilt
+from tqdm import tqdm
+
+from tetraphone.export.cli import machine
+from tetraphone.export.model import load_model
+from tetraphone.export.recognizer import Recognizer
+from tetraphone.export.writer import export
+from tetraphone.quant.quantize import load
+from tetraphone.train.audio import Samples, read_recording
+from tetraphone.train.confidence import calibration_error
+from tetraphone.train.corpus import read_corpus
+from tetraphone.train.phones import ARPABET
+from tetraphone.train.scoring import Errors, matches
+from tetraphone.train.timit import read_phones, scored
+
+RATE = 16000
+PEER = """
+import json, sys
+import soundfile
+from pocketsphinx import Decoder, get_model_path
+decoder = Decoder(hmm=get_model_path("en-us/en-us"), allphone=get_model_path("en-us/en-us-phone.lm.bin"),
+                  lw=2.0, beam=1e-20, pbeam=1e-20, loglevel="FATAL")
+for line in sys.stdin:
+    samples, _ = soundfile.read(line.rstrip("\\n"), dtype="int16")
+    decoder.start_utt()
+    decoder.process_raw(samples.tobytes(), full_utt=True)
+    decoder.end_utt()
+    print(json.dumps([segment.word for segment in decoder.seg() or ()]), flush=True)
+"""
+"""pocketsphinx's phone loop with the beams of its own documentation."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to measure, on what."""
+
+    corpora: Path
+    """The folder of corpora."""
+    models: Path = Path("models")
+    """The folder of models; figures and cards go there."""
+    peer_python: Path | None = None
+    """A Python that has pocketsphinx and soundfile."""
+    utterances: int | None = None
+    """Of each set, to try the script; figures and cards are then not written."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """An utterance of a test set."""
+
+    audio: Path
+    start: float
+    duration: float | None
+    phones: tuple[str, ...]
+    groups: tuple[str, ...] = ()
+    """What it counts for besides the whole set."""
+
+
+def age_group(age: int) -> str:
+    return "children to 12" if age <= 12 else "13 to 19" if age < 20 else "20 and older"
+
+
+def test_sets(corpora: Path) -> Iterator[tuple[str, list[Item]]]:
+    for name in ("speechocean762/test", "librispeech/test_clean_a"):
+        items = []
+        for utterance in read_corpus(str(corpora / f"{name}.jsonl"), "test").utterances:
+            extra = utterance.extra
+            groups = (age_group(extra["age"]), {"f": "female", "m": "male"}[extra["gender"]]) if "age" in extra else ()
+            items.append(Item(utterance.audio, utterance.start, utterance.duration, utterance.phones, groups))
+        yield name, items
+    paths = sorted((corpora / "timit_sample").rglob("*.PHN"))
+    yield (
+        "timit_sample",
+        [
+            Item(path.with_suffix(".WAV"), 0.0, None, read_phones(path))
+            for path in paths
+            if not path.name.startswith("SA")
+        ],
+    )
+
+
+@dataclass
+class Score:
+    """Errors and confidences of one model on one set."""
+
+    errors: dict[str, Errors] = field(default_factory=lambda: defaultdict(Errors))
+    confidences: list[float] = field(default_factory=list)
+    right: list[bool] = field(default_factory=list)
+
+    def add(self, item: Item, phones: Sequence[str], confidences: Sequence[float] = ()) -> None:
+        reference, heard = scored(item.phones), scored(list(phones))
+        self.errors["37 phones"].add(reference, heard)
+        for group in ("all", *item.groups):
+            self.errors[group].add(item.phones, phones)
+        found = {place for _, place in matches(item.phones, phones)}
+        self.confidences += confidences
+        self.right += [place in found for place in range(len(confidences))]
+
+    def summary(self) -> dict[str, Any]:
+        whole = self.errors["all"]
+        result: dict[str, Any] = {
+            group: round(errors.phone_error_rate, 2) for group, errors in sorted(self.errors.items())
+        }
+        result |= {"utterances": whole.utterances, "reference phones": whole.reference_phones}
+        result |= {"deletions": whole.deletions, "insertions": whole.insertions, "substitutions": whole.substitutions}
+        if self.confidences:
+            result["calibration error"] = round(calibration_error(self.confidences, self.right), 4)
+        return result
+
+
+def confusions(score: Score, count: int = 10) -> list[str]:
+    """The most frequent errors, as the card tells them."""
+    wrong = [(n, pair) for pair, n in score.errors["all"].confusions.items() if pair[0] != pair[1]]
+    texts = []
+    for n, (reference, heard) in sorted(wrong, reverse=True)[:count]:
+        what = (
+            f"{reference} as {heard}"
+            if reference and heard
+            else f"{reference} missed"
+            if reference
+            else f"{heard} added"
+        )
+        texts.append(f"{what} ({n})")
+    return texts
+
+
+def noisy(decibels: float) -> Callable[[Samples, np.random.Generator], tuple[Samples, int]]:
+    """Pink noise, so many decibels below the recording."""
+
+    def change(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+        spectrum = np.fft.rfft(random.standard_normal(len(samples)))
+        spectrum /= np.sqrt(np.maximum(np.arange(len(spectrum)), 1))
+        noise = np.fft.irfft(spectrum, len(samples))
+        level = np.sqrt(np.mean(np.square(samples)) / np.mean(np.square(noise)) * 10 ** (-decibels / 10))
+        return (samples + level * noise).astype(np.float32), RATE
+
+    return change
+
+
+def telephone(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+    """300 to 3400 Hz at 8 kHz."""
+    band = butter(6, (300, 3400), "bandpass", fs=8000, output="sos")
+    return sosfilt(band, soxr.resample(samples, RATE, 8000)).astype(np.float32), 8000
+
+
+def opus(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+    """Opus at about 16 kbit/s; libsndfile's scale runs from 256 (0) to 6 (1) kbit/s."""
+    memory = io.BytesIO()
+    soundfile.write(memory, samples, RATE, format="OGG", subtype="OPUS", compression_level=(256 - 16) / 250)
+    memory.seek(0)
+    decoded, rate = soundfile.read(memory, dtype="float32")
+    return decoded, rate
+
+
+CONDITIONS: dict[str, Callable[[Samples, np.random.Generator], tuple[Samples, int]]] = {
+    "pink noise, 20 dB": noisy(20),
+    "pink noise, 10 dB": noisy(10),
+    "pink noise, 5 dB": noisy(5),
+    "telephone band, 8 kHz": telephone,
+    "gain 0.1": lambda samples, _: (samples * np.float32(0.1), RATE),
+    "gain 10, clipped": lambda samples, _: (np.clip(samples * np.float32(10), -1, 1), RATE),
+    "44.1 kHz": lambda samples, _: (soxr.resample(samples, RATE, 44100), 44100),
+    "Opus, 16 kbit/s": opus,
+}
+
+
+def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
+    for item in tqdm(items, name, unit="utt", leave=False, dynamic_ncols=True):
+        yield item, read_recording(item.audio, RATE, item.start, item.duration)
+
+
+def peer_score(python: Path, items: list[Item]) -> dict[str, Any]:
+    """pocketsphinx on the same recordings; its silences and fillers are left out."""
+    score = Score()
+    with tempfile.TemporaryDirectory() as folder:
+        process = subprocess.Popen([python, "-c", PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        path = Path(folder) / "a.wav"
+        for item, samples in with_sound("pocketsphinx", items):
+            soundfile.write(path, samples, RATE, subtype="PCM_16")
+            process.stdin.write(f"{path}\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            if not answer:
+                sys.exit("pocketsphinx ended early")
+            score.add(item, [phone for phone in json.loads(answer) if phone in ARPABET])
+        process.stdin.close()
+        process.wait()
+    return score.summary()
+
+
+def measure(options: Options) -> dict[str, Any]:
+    """All figures: {"models": {NAME: …}, "pocketsphinx": …}."""
+    names = [path.name.removesuffix("-float32.pt") for path in sorted(options.models.glob("*-float32.pt"))]
+    if not names:
+        sys.exit(f"{options.models} holds no NAME-float32.pt")
+    result: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), **machine(), "models": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        loaded: dict[tuple[str, str], Any] = {}
+        for name in names:
+            checkpoint = load(options.models / f"{name}-float32.pt")
+            floats = Path(folder) / f"{name}-float32.pte"
+            export(checkpoint, floats)
+            result["models"][name] = {
+                "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
+                "network": {**checkpoint.options["network"]},
+                "trained": checkpoint.options,
+                "files": {},
+            }
+            for path in [floats, *sorted(options.models.glob(f"{name}-int[0-9].pte"))]:
+                number_format = path.stem.rsplit("-", 1)[1]
+                loaded[name, number_format] = load_model(path)
+                result["models"][name]["files"][number_format] = {"bytes": path.stat().st_size, "sets": {}}
+                with Recognizer.load(path) as recognizer:
+                    result["models"][name]["delay seconds"] = round(recognizer.delay, 4)
+        for set_name, items in test_sets(options.corpora):
+            items = items[: options.utterances]
+            scores: dict[tuple[str, str], Score] = defaultdict(Score)
+            bad: dict[tuple[str, str], Score] = defaultdict(Score)
+            random = np.random.default_rng(1)
+            for item, samples in with_sound(set_name, items):
+                for key, model in loaded.items():
+                    heard = model.hear(samples[:, None], RATE, False).phones
+                    scores[key].add(item, [p.phone for p in heard], [p.confidence for p in heard])
+                if set_name != "speechocean762/test":
+                    continue
+                for condition, change in CONDITIONS.items():
+                    changed, rate = change(samples, random)
+                    for name in names:
+                        heard = loaded[name, "int8"].hear(changed[:, None], rate, False).phones
+                        bad[name, condition].add(item, [p.phone for p in heard])
+            for (name, number_format), score in scores.items():
+                result["models"][name]["files"][number_format]["sets"][set_name] = score.summary()
+                if set_name == "speechocean762/test" and number_format == "int8":
+                    result["models"][name]["confusions"] = confusions(score)
+            for (name, condition), score in bad.items():
+                result["models"][name].setdefault("robustness", {})[condition] = score.summary()["all"]
+            if options.peer_python is not None:
+                result.setdefault("pocketsphinx", {})[set_name] = peer_score(options.peer_python, items)
+    return result
+
+
+CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
+
+
+def table(rows: list[list[object]]) -> str:
+    lines = ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+
+def card(name: str, figures: dict[str, Any], models: Path) -> str:
+    """The model card, in Markdown."""
+    model = figures["models"][name]
+    files = model["files"]
+    sets = list(files["int8"]["sets"])
+    kept = {set_name: "37 phones" if set_name == "timit_sample" else "all" for set_name in sets}
+    rates: list[list[object]] = [["phone error rate, %", "bytes", *sets]]
+    for number_format, file in files.items():
+        rates.append(
+            [number_format, f"{file['bytes']:,}", *(file["sets"][set_name][kept[set_name]] for set_name in sets)]
+        )
+    if "pocketsphinx" in figures:
+        peer = figures["pocketsphinx"]
+        rates.append(["pocketsphinx 5, phone loop", "", *(peer[set_name][kept[set_name]] for set_name in sets)])
+    ocean = files["int8"]["sets"]["speechocean762/test"]
+    groups: list[list[object]] = [["speakers", "phone error rate, %"]]
+    groups += [[group, ocean[group]] for group in ("children to 12", "13 to 19", "20 and older", "female", "male")]
+    robust: list[list[object]] = [["speechocean762 test", "phone error rate, %"], ["as it is", ocean["all"]]]
+    robust += [[condition, rate] for condition, rate in model["robustness"].items()]
+    sums: list[list[object]] = [["file", "SHA-256"]]
+    for path in sorted(models.glob(f"{name}-*.pt*")):
+        if path.name.removeprefix(name).startswith(("-float32.pt", "-int")):
+            sums.append([f"`{path.name}`", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"])
+    network, trained = model["network"], model["trained"]
+    return CARD.substitute(
+        name=name,
+        recipe="tiny" if name.endswith("tiny") else "pretrained",
+        parameters=f"{model['parameters']:,}",
+        kind=network["kind"].upper(),
+        layers=network["layers"],
+        hidden=network["hidden"],
+        delay=round(1000 * model["delay seconds"]),
+        epochs=trained["epochs"],
+        rates=table(rates),
+        groups=table(groups),
+        robust=table(robust),
+        confusions=", ".join(model["confusions"]),
+        calibration=ocean["calibration error"],
+        sums=table(sums),
+        revision=figures["revision"],
+        processor=figures["processor"],
+    )
+
+
+def main(options: Options) -> None:
+    figures = measure(options)
+    text = json.dumps(figures, indent=1) + "\n"
+    if options.utterances is None:
+        (options.models / "figures.json").write_text(text, encoding="utf-8")
+        for name in figures["models"]:
+            (options.models / f"{name}.md").write_text(card(name, figures, options.models), encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
