@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# resources.sh BUILD ASSETS: compiles resources, manifest and assets by aapt2 (in BUILD/tools) into BUILD/resources.apk, R into
-# BUILD/gen, and tells Robolectric of them in BUILD/test-resources. Does what the Android Gradle plugin does for people.
+# resources.sh BUILD ASSETS: compiles resources, manifest and assets (the app's and ASSETS) by aapt2 (in BUILD/tools) into
+# BUILD/resources.apk, R into BUILD/gen, and tells Robolectric of them in BUILD/test-resources, as the Gradle plugin does.
 set -euo pipefail
 cd "$(dirname "$0")"
 build=$1 assets=$2
@@ -19,6 +19,6 @@ sed -e "0,/<manifest/s//<manifest package=\"$package\" $version/" -e "0,/<applic
 
 "$aapt2" compile --dir app/src/main/res -o "$build/resources.zip"
 "$aapt2" link -o "$build/resources.apk" -I "$build/tools/prebuilt/android-framework.jar" --manifest "$build/AndroidManifest.xml" \
-  --java "$build/gen" -A "$assets" "$build/resources.zip"
+  --java "$build/gen" -A app/src/main/assets -A "$assets" "$build/resources.zip"
 printf '%s\n' "android_merged_manifest=$build/AndroidManifest.xml" "android_resource_apk=$build/resources.apk" \
   "android_custom_package=$package" > "$config/test_config.properties"

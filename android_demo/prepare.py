@@ -1,0 +1,85 @@
+"""Prepares what the app's tests and its APK need: models, and the phones that `tetraphone recognize` gives.
+
+    python prepare.py OUTPUT [--models FOLDER] [--corpora FOLDER]
+
+OUTPUT/assets/models: the .pte files of the app: the models that ship; without them, untrained ones of their sizes.
+OUTPUT/expected: the app's recording and one of each corpus, as 16 kHz WAV, with the JSON of `tetraphone recognize`.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import soundfile
+import torch
+
+from tetraphone.export.writer import export
+from tetraphone.quant.quantize import quantize
+from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.train.audio import read_recording
+from tetraphone.train.features import FeatureOptions, Normalisation
+from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.train.phones import ARPABET
+
+HERE = Path(__file__).parent
+UNTRAINED = {"english-int8": (320, "int8"), "english-int4": (320, "int4"), "english-tiny-int8": (176, "int8")}
+"""Reals of a hidden state and number format, as in train/recipes."""
+RECORDINGS = ("speechocean762/WAVE/**/*.*", "librispeech/audio/**/*.*")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--models", type=Path, default=HERE.parent / "models")
+    parser.add_argument("--corpora", type=Path, default=HERE.parents[1] / "shared" / "corpora")
+    arguments = parser.parse_args()
+    models = take_models(arguments.models, arguments.output / "assets" / "models")
+    expect(models, arguments.corpora, arguments.output / "expected")
+
+
+def take_models(source: Path, folder: Path) -> list[Path]:
+    """int8, int4 and the tiny one in int8: a tiny int4 gains less than anyone would notice."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for path in sorted(source.glob("*-int[48].pte")):
+        if not path.stem.endswith("tiny-int4"):
+            shutil.copyfile(path, folder / path.name)
+    if not any(folder.iterdir()):
+        print(f"no *-int8.pte in {source}: untrained models take their place", file=sys.stderr)
+        for name, (hidden, weights) in UNTRAINED.items():
+            export(untrained(hidden, weights), folder / f"{name}.pte")
+    models = sorted(folder.iterdir(), key=lambda path: ("int8" not in path.name, "tiny" in path.name))
+    print(*(f"{path.name}: {path.stat().st_size:,} bytes" for path in models), sep="\n")
+    return models
+
+
+def untrained(hidden: int, weights: str) -> Checkpoint:
+    generator = torch.Generator().manual_seed(1)
+    network, features = NetworkOptions(hidden=hidden), FeatureOptions()
+    model = AcousticModel(network, features.inputs, len(ARPABET) + 1, generator)
+    ones = torch.ones(4 * features.bands).numpy()
+    checkpoint = Checkpoint(model.eval(), network, features, Normalisation(0 * ones, ones))
+    return quantize(checkpoint, QuantizeOptions(weights))[0]  # type: ignore[arg-type]
+
+
+def expect(models: list[Path], corpora: Path, folder: Path) -> None:
+    """By the first model, which the app starts with."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    chosen = [HERE / "app/src/main/assets/measure.wav"]
+    chosen += [path for pattern in RECORDINGS if (path := next(iter(sorted(corpora.glob(pattern))), None))]
+    print("recordings:", *(path.name for path in chosen))
+    for path in chosen:
+        wav = folder / f"{path.stem}.wav"
+        if path.suffix == ".wav":
+            shutil.copyfile(path, wav)
+        else:
+            soundfile.write(wav, read_recording(path, 16000), 16000, subtype="PCM_16")
+        command = [Path(sys.executable).with_name("tetraphone"), "recognize", wav, "--model", models[0], "--json"]
+        wav.with_suffix(".json").write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+if __name__ == "__main__":
+    main()
