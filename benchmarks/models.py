@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -40,6 +41,7 @@ from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import read_phones, scored
 
 RATE = 16000
+FIGURES = "figures.json"
 PEER = """
 import json, sys
 import soundfile
@@ -65,7 +67,7 @@ class Options:
     models: Path = Path("models")
     """The folder of models; figures and cards go there."""
     peer_python: Path | None = None
-    """A Python that has pocketsphinx and soundfile."""
+    """A Python that has pocketsphinx and soundfile; without it the figures of an earlier run stay."""
     utterances: int | None = None
     """Of each set, to try the script; figures and cards are then not written."""
 
@@ -191,7 +193,7 @@ CONDITIONS: dict[str, Callable[[Samples, np.random.Generator], tuple[Samples, in
 
 
 def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
-    for item in tqdm(items, name, unit="utt", leave=False, dynamic_ncols=True):
+    for item in tqdm(items, name, unit="utt", leave=False, dynamic_ncols=True, disable=None):
         yield item, read_recording(item.audio, RATE, item.start, item.duration)
 
 
@@ -221,6 +223,7 @@ def measure(options: Options) -> dict[str, Any]:
     names = [path.name.removesuffix("-float32.pt") for path in sorted(options.models.glob("*-float32.pt"))]
     if not names:
         sys.exit(f"{options.models} holds no NAME-float32.pt")
+    before = options.models / FIGURES
     result: dict[str, Any] = {"command": " ".join(["python", *sys.argv]), **machine(), "models": {}}
     with tempfile.TemporaryDirectory() as folder:
         loaded: dict[tuple[str, str], Any] = {}
@@ -240,8 +243,12 @@ def measure(options: Options) -> dict[str, Any]:
                 result["models"][name]["files"][number_format] = {"bytes": path.stat().st_size, "sets": {}}
                 with Recognizer.load(path) as recognizer:
                     result["models"][name]["delay seconds"] = round(recognizer.delay, 4)
-        for set_name, items in test_sets(options.corpora):
-            items = items[: options.utterances]
+        sets = {set_name: items[: options.utterances] for set_name, items in test_sets(options.corpora)}
+        peers: dict[str, Future[dict[str, Any]]] = {}
+        if options.peer_python is not None:  # at the same time: it takes longer than all of ours
+            pool = ThreadPoolExecutor(1)
+            peers = {set_name: pool.submit(peer_score, options.peer_python, items) for set_name, items in sets.items()}
+        for set_name, items in sets.items():
             scores: dict[tuple[str, str], Score] = defaultdict(Score)
             bad: dict[tuple[str, str], Score] = defaultdict(Score)
             random = np.random.default_rng(1)
@@ -262,8 +269,10 @@ def measure(options: Options) -> dict[str, Any]:
                     result["models"][name]["confusions"] = confusions(score)
             for (name, condition), score in bad.items():
                 result["models"][name].setdefault("robustness", {})[condition] = score.summary()["all"]
-            if options.peer_python is not None:
-                result.setdefault("pocketsphinx", {})[set_name] = peer_score(options.peer_python, items)
+        if peers:
+            result["pocketsphinx"] = {set_name: score.result() for set_name, score in peers.items()}
+        elif before.exists():
+            result["pocketsphinx"] = json.loads(before.read_text(encoding="utf-8")).get("pocketsphinx", {})
     return result
 
 
@@ -286,7 +295,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         rates.append(
             [number_format, f"{file['bytes']:,}", *(file["sets"][set_name][kept[set_name]] for set_name in sets)]
         )
-    if "pocketsphinx" in figures:
+    if figures.get("pocketsphinx"):
         peer = figures["pocketsphinx"]
         rates.append(["pocketsphinx 5, phone loop", "", *(peer[set_name][kept[set_name]] for set_name in sets)])
     ocean = files["int8"]["sets"]["speechocean762/test"]
@@ -323,7 +332,7 @@ def main(options: Options) -> None:
     figures = measure(options)
     text = json.dumps(figures, indent=1) + "\n"
     if options.utterances is None:
-        (options.models / "figures.json").write_text(text, encoding="utf-8")
+        (options.models / FIGURES).write_text(text, encoding="utf-8")
         for name in figures["models"]:
             (options.models / f"{name}.md").write_text(card(name, figures, options.models), encoding="utf-8")
     print(text)
