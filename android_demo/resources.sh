@@ -9,12 +9,12 @@ config=$build/test-resources/com/android/tools
 mkdir -p "$assets" "$build/gen" "$config"
 chmod +x "$aapt2"
 
-# The Gradle plugin puts package, versions and SDKs, which the build file holds, into the manifest.
+# The Gradle plugin puts package, versions, SDKs (from the build file) and libraries without extraction into the manifest.
 value() { sed -nE "s/^ *$1 = \"?([^\"]*)\"?\$/\1/p" app/build.gradle.kts; }
 package=$(value namespace)
 sdk="android:minSdkVersion=\"$(value minSdk)\" android:targetSdkVersion=\"$(value targetSdk)\""
 version="android:versionCode=\"$(value versionCode)\" android:versionName=\"$(value versionName)\""
-sed -e "0,/<manifest/s//<manifest package=\"$package\" $version/" -e "0,/<application/s//<uses-sdk $sdk \/>\n    <application/" \
+sed -e "0,/<manifest/s//<manifest package=\"$package\" $version/" -e "0,/<application/s//<uses-sdk $sdk \/>\n    <application android:extractNativeLibs=\"false\"/" \
   app/src/main/AndroidManifest.xml > "$build/AndroidManifest.xml"
 
 "$aapt2" compile --dir app/src/main/res -o "$build/resources.zip"
