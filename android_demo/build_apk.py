@@ -2,9 +2,9 @@
 
     python build_apk.py BUILD OUTPUT --library FILE [--stand-in]
 
-BUILD is Maven's folder after `mvn compile`. Kotlin's classes go through ProGuard and dx, resources and assets through aapt2,
-then zipalign and apksigner (both Debian's). OUTPUT gets one APK with the int8 model and one with all. A --stand-in library
-is for another system than Android: everything of such an APK can be checked, but it would not run.
+BUILD is Maven's folder after `mvn compile`. Kotlin's classes go through ProGuard and dx, resources and assets through
+aapt2, then zipalign and apksigner (both Debian's). OUTPUT gets one APK with the int8 model and one with all. A library
+that is a --stand-in is for another system than Android: everything of such an APK can be checked, but it would not run.
 """
 
 import argparse
@@ -149,14 +149,20 @@ def pack(work: Path, name: str, library: Path, apk: Path) -> None:
     run(["zipalign", "-f", PAGE, whole, aligned])  # Debian's -p means pages of 4096
     key = work.parent / "debug.keystore"
     if not key.exists():
-        run(
-            ["keytool", "-genkeypair", "-keystore", key, "-storepass", PASSWORD, "-alias", "debug", "-keyalg", "RSA"]
-            + ["-keysize", "2048", "-validity", "10000", "-dname", "CN=Tetraphone debug"]
-        )
-    run(
-        ["apksigner", "sign", "--ks", key, "--ks-pass", f"pass:{PASSWORD}", "--min-sdk-version", MIN_SDK]
-        + ["--v1-signing-enabled", "false", "--out", apk, aligned]
+        subject = ("-alias", "debug", "-dname", "CN=Tetraphone debug", "-validity", "10000")
+        algorithm = ("-keyalg", "RSA", "-keysize", "2048")
+        run(["keytool", "-genkeypair", "-keystore", key, "-storepass", PASSWORD, *subject, *algorithm])
+    signer = (
+        "--ks",
+        key,
+        "--ks-pass",
+        f"pass:{PASSWORD}",
+        "--min-sdk-version",
+        MIN_SDK,
+        "--v1-signing-enabled",
+        "false",
     )
+    run(["apksigner", "sign", *signer, "--out", apk, aligned])
     apk.with_name(apk.name + ".idsig").unlink(missing_ok=True)
     print(f"{apk.name}: {apk.stat().st_size:,} bytes")
 

@@ -1,0 +1,61 @@
+import org.jetbrains.kotlin.gradle.dsl.JvmTarget
+
+plugins {
+    alias(libs.plugins.android.library)
+    alias(libs.plugins.kotlin.android)
+}
+
+android {
+    namespace = "org.tetraphone"
+    compileSdk = 35
+    ndkVersion = "27.2.12479018"
+    defaultConfig {
+        minSdk = 26
+        consumerProguardFiles("consumer-rules.pro")
+        ndk {
+            abiFilters += listOf("arm64-v8a", "x86_64")
+        }
+        externalNativeBuild {
+            cmake {
+                arguments += "-DANDROID_STL=c++_static"
+                // Offline: a folder with ExecuTorch's sources, which CMake otherwise fetches.
+                val executorch = providers.gradleProperty("executorch").orNull
+                if (executorch != null) arguments += "-DFETCHCONTENT_SOURCE_DIR_EXECUTORCH=$executorch"
+            }
+        }
+    }
+    externalNativeBuild {
+        cmake {
+            path = file("src/main/cpp/CMakeLists.txt")
+            version = "3.31.6"
+        }
+    }
+    compileOptions {
+        sourceCompatibility = JavaVersion.VERSION_1_8
+        targetCompatibility = JavaVersion.VERSION_1_8
+    }
+    // As in app/build.gradle.kts.
+    sourceSets["test"].kotlin.srcDir("../testing/runner")
+    sourceSets["test"].resources.srcDir("../testing/resources")
+    testOptions {
+        unitTests.isIncludeAndroidResources = true
+        unitTests.all { test ->
+            val prepared = rootDir.resolve("../build/android")
+            test.jvmArgs("-Djava.library.path=$prepared/host")
+            test.systemProperty("tetraphone.models", "$prepared/assets/models")
+            test.systemProperty("tetraphone.expected", "$prepared/expected")
+            test.systemProperty("tetraphone.corpora", rootDir.resolve("../../shared/corpora"))
+        }
+    }
+}
+
+kotlin {
+    compilerOptions {
+        jvmTarget = JvmTarget.JVM_1_8
+    }
+}
+
+dependencies {
+    testImplementation(libs.junit)
+    testImplementation(libs.robolectric)
+}
