@@ -8,15 +8,8 @@ if ! command -v aarch64-linux-gnu-g++ > /dev/null; then
 fi
 mkdir -p "$1"
 build=$(realpath "$1")
-version=$(python -c 'from importlib.metadata import version; print(version("executorch"))')
-if [[ ! -d $build/wheel-$version/executorch ]]; then
-  tag=$(python -c 'import sys; print(f"{sys.version_info.major}{sys.version_info.minor}")')
-  pip download --quiet --no-deps "executorch==$version" --dest "$build" --only-binary=:all: \
-    --platform manylinux_2_28_aarch64 --implementation cp --abi "cp$tag" --python-version "$tag"
-  python -m zipfile -e "$build"/executorch-"$version"-*aarch64.whl "$build/wheel-$version.part"
-  mv "$build/wheel-$version.part" "$build/wheel-$version"
-fi
+wheel=$(bash "$(dirname "$0")/aarch64_wheel.sh" "$build")
 cmake -S "$(dirname "$0")" -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
-  -DTETRAPHONE_EXECUTORCH_WHEEL="$build/wheel-$version/executorch" > /dev/null
+  -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" > /dev/null
 cmake --build "$build" --target tetraphone-recognize decoder_test features_test numerics_test resampler_test

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# make.sh test|screenshots|apk BUILD (called by the Makefile, in the repository's root, with .venv/bin in PATH): what can be
+# had of the demo without an Android SDK. Says what it skips and why. PHONE_LIBRARY: a libtetraphone_jni.so for arm64-v8a.
+set -euo pipefail
+step=$1
+build=$2
+maven=(mvn --quiet --batch-mode --no-transfer-progress -f android_demo/pom.xml)
+
+skip() { echo "skipped: $1, since $2 is missing (Debian: $3)"; }
+
+# needs WHAT TOOL:PACKAGE …: whether all are there; else says which is not.
+needs() {
+  local what=$1 pair
+  shift
+  for pair in "$@"; do
+    command -v "${pair%%:*}" > /dev/null || { skip "$what" "${pair%%:*}" "${pair#*:}"; return 1; }
+  done
+}
+
+host_library() {
+  cmake -S android_demo/recognizer/src/main/cpp -B "$build/host" -G Ninja > "$build/host.log" || { cat "$build/host.log"; exit 1; }
+  cmake --build "$build/host"
+}
+
+# The same sources for aarch64, but for Linux: with glibc, and with ExecuTorch beside it.
+stand_in() {
+  needs "the APK" aarch64-linux-gnu-g++:g++-aarch64-linux-gnu || return 1
+  local wheel
+  wheel=$(bash tests/recognizer/aarch64_wheel.sh build/recognizer-aarch64)
+  cmake -S android_demo/recognizer/src/main/cpp -B "$build/stand-in" -G Ninja -DCMAKE_SYSTEM_NAME=Linux \
+    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_BUILD_TYPE=MinSizeRel \
+    -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
+  cmake --build "$build/stand-in" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
+  aarch64-linux-gnu-strip "$build/stand-in/libtetraphone_jni.so"
+}
+
+apk() {
+  needs "the APK" zipalign:zipalign apksigner:apksigner dexdump:dexdump || return 0
+  if [[ -n ${PHONE_LIBRARY:-} ]]; then
+    python android_demo/build_apk.py "$build/maven" "$build/apk" --library "$PHONE_LIBRARY"
+  else
+    stand_in || return 0
+    echo "no PHONE_LIBRARY is given: the APKs hold a library for aarch64 Linux, for checks only"
+    python android_demo/build_apk.py "$build/maven" "$build/apk" --library "$build/stand-in/libtetraphone_jni.so" --stand-in
+  fi
+  python android_demo/check_apk.py "$build"/apk/tetraphone-int8*.apk --build "$build/maven" --limit 2000000
+  python android_demo/check_apk.py "$build"/apk/tetraphone-all*.apk --build "$build/maven" --limit 3000000
+}
+
+needs "the Android demo" java:openjdk-17-jdk-headless javac:openjdk-17-jdk-headless mvn:maven || exit 0
+[[ $(uname -sm) == "Linux x86_64" ]] || { echo "skipped: the Android demo, since its aapt2 runs on Linux on x86-64 only"; exit 0; }
+case $step in
+  test)
+    bash android_demo/lint.sh
+    host_library
+    "${maven[@]}" test
+    apk
+    ;;
+  screenshots)
+    host_library
+    "${maven[@]}" test -Dtest='*Screenshot*' -Dscreenshots="$PWD/android_demo/screenshots"
+    ;;
+  apk)
+    "${maven[@]}" process-classes
+    apk
+    ;;
+  *)
+    echo "make.sh: $step is none of test, screenshots, apk" >&2
+    exit 2
+    ;;
+esac
