@@ -175,7 +175,8 @@ class Evaluate:
         if self.threads < 1:
             raise InputError(f"threads is {self.threads}; give 1 or more")
         torch.set_num_threads(self.threads)
-        result = evaluate(load_model(self.model, self.decoding), read_corpus(self.corpus, "test"), self.show, say)
+        model = load_model(self.model, self.decoding)
+        result = evaluate(model, read_corpus(self.corpus, "test", model.phones), self.show, say)
         for problem in result["problems"]:
             say(f"left out {problem}")
         return {**result, "decoding": {name: str(value) for name, value in asdict(self.decoding).items()}}
@@ -199,7 +200,8 @@ class Calibrate:
 
         from .model import calibrate
 
-        checkpoint, result = calibrate(load(self.checkpoint), read_corpus(self.corpus, "dev"))
+        checkpoint = load(self.checkpoint)
+        checkpoint, result = calibrate(checkpoint, read_corpus(self.corpus, "dev", checkpoint.phones))
         for problem in result["problems"]:
             say(f"left out {problem}")
         checkpoint.save(self.output)

@@ -123,6 +123,8 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, 
 class Worth:
     """What confidences and times of recognised phones are worth, over utterances."""
 
+    phones: tuple[str, ...]
+    """Of the model."""
     confidences: list[float] = field(default_factory=list)
     right: list[bool] = field(default_factory=list)
     start_errors: list[float] = field(default_factory=list)
@@ -134,7 +136,7 @@ class Worth:
         found = {place for _, place in pairs}
         self.confidences += [item.confidence for item in phones]
         self.right += [place in found for place in range(len(phones))]
-        times = [item for item in utterance.times or () if item[0] in ARPABET]
+        times = [item for item in utterance.times or () if item[0] in self.phones]
         if tuple(phone for phone, _, _ in times) == utterance.phones:
             self.start_errors += [abs(phones[right].start - times[left][1]) for left, right in pairs]
             self.end_errors += [abs(phones[right].end - times[left][2]) for left, right in pairs]
@@ -163,7 +165,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         InputError: no recording could be read.
     """
     problems = list(corpus.problems)
-    errors, worth, seconds, audio = Errors(), Worth(), 0.0, 0.0
+    errors, worth, seconds, audio = Errors(), Worth(model.phones), 0.0, 0.0
     for utterance, samples, rate in _readable(corpus, problems):
         started = time.perf_counter()
         phones = model.hear(samples, rate, False).phones
@@ -187,7 +189,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         "reference_phones": errors.reference_phones,
         "utterances": errors.utterances,
         **worth.summary(),
-        "phone_set": f"{len(model.phones)} ARPABET phones without stress",
+        "phone_set": f"{len(model.phones)} {'ARPABET phones without stress' if model.phones == ARPABET else 'phones'}",
         "real_time_factor": round(seconds / max(audio, 1e-9), 5),
         "problems": problems,
     }
@@ -204,7 +206,7 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
     model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
-    worth, problems = Worth(), list(corpus.problems)
+    worth, problems = Worth(model.phones), list(corpus.problems)
     for utterance, samples, rate in _readable(corpus, problems):
         worth.add(utterance, model.hear(samples, rate, False).phones)
     found = fit(worth.confidences, worth.right)

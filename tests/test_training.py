@@ -218,6 +218,33 @@ def test_a_start_with_another_network_is_refused(
         train((str(tiny_corpus),), tmp_path / "run", replace(options, init=str(whole / "model.pt")), False, print)
 
 
+def test_another_phone_set_gets_a_new_output_layer(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+    manifest = tmp_path / "other.jsonl"
+    lines = [json.loads(line) for line in tiny_corpus.read_text().splitlines()]
+    for line in lines:
+        line["audio"] = str(tiny_corpus.parent / line["audio"])
+        line["phones"] = [phone.lower() + "_" for phone in line["phones"]]
+    manifest.write_text("\n".join(map(json.dumps, lines)))
+    options = replace(
+        OPTIONS,
+        network=NetworkOptions(dropout=0.0),
+        features=FeatureOptions(),
+        init=str(whole / "model.pt"),
+        phones="corpus",
+        learning_rate=1e-9,
+        epochs=1,
+    )
+    said: list[str] = []
+    train((str(manifest),), tmp_path / "run", options, False, said.append)
+    assert any("the output layer is new" in line for line in said)
+    first, then = load_checkpoint(whole / "model.pt"), load_checkpoint(tmp_path / "run" / "model.pt")
+    assert then.phones == tuple(sorted({phone for line in lines for phone in line["phones"]}))
+    assert then.model.output.weight.shape[0] == len(then.phones) + 1  # type: ignore[union-attr]
+    for name, weight in first.model.state_dict().items():
+        if not name.startswith("output."):
+            assert torch.allclose(then.model.state_dict()[name], weight, atol=1e-6)
+
+
 def test_a_start_that_is_missing_is_refused_by_name(tiny_corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no checkpoint .*none\.pt"):
         train((str(tiny_corpus),), tmp_path / "run", replace(OPTIONS, init=str(tmp_path / "none.pt")), False, print)

@@ -4,7 +4,7 @@ import gzip
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from lhotse import Recording, SupervisionSegment
 
 from .errors import InputError
 from .files import write_atomically
-from .phones import unknown_phones
+from .phones import ARPABET, unknown_phones
 
 Made = TypeVar("Made")
 
@@ -52,13 +52,14 @@ class Corpus:
     """One line for each utterance or line that was left out: its name and its fault."""
 
 
-def read_corpus(spec: str, part: str) -> Corpus:
+def read_corpus(spec: str, part: str, phones: Collection[str] | None = ARPABET) -> Corpus:
     """Reads one part of a corpus; faulty utterances are left out and named in `problems`.
 
     Args:
         spec: "FOLDER" with lhotse manifests (PREFIX_recordings_PART.jsonl.gz, PREFIX_supervisions_PART.jsonl.gz),
             "FOLDER:PART", or "MANIFEST.jsonl" with an object a line (keys id, audio, speaker, duration, text, phones).
         part: the one to take where the folder holds several and `spec` names none.
+        phones: the phone set, outside of which a phone is a fault; None: any.
 
     Raises:
         InputError: the corpus is missing or has no usable utterance.
@@ -67,7 +68,7 @@ def read_corpus(spec: str, part: str) -> Corpus:
     if spec.endswith(".jsonl"):
         if not path.is_file():
             raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
-        return _usable(spec, path.stem, _read_lines(path, partial(_jsonl_utterance, path.parent)))
+        return _usable(spec, path.stem, _read_lines(path, partial(_jsonl_utterance, path.parent)), phones)
     chosen = ""
     if not path.is_dir() and ":" in spec:
         folder, chosen = spec.rsplit(":", 1)
@@ -80,7 +81,7 @@ def read_corpus(spec: str, part: str) -> Corpus:
     name = chosen or (part if part in parts else next(iter(parts)) if len(parts) == 1 else "")
     if not name:
         raise InputError(f"{path} has no part {part}; choose one of {', '.join(f'{path}:{p}' for p in sorted(parts))}")
-    return _usable(spec, name, _lhotse_utterances(path, parts[name], name))
+    return _usable(spec, name, _lhotse_utterances(path, parts[name], name), phones)
 
 
 def corpus_parts(folder: Path) -> dict[str, str]:
@@ -122,11 +123,17 @@ def write_part(
     }
 
 
-def _usable(spec: str, part: str, read: Iterable[Utterance | str]) -> Corpus:
+def _usable(spec: str, part: str, read: Iterable[Utterance | str], phones: Collection[str] | None) -> Corpus:
     utterances, problems, seen = [], [], set()
     for item in read:
+        unknown = [] if isinstance(item, str) or phones is None else unknown_phones(item.phones, phones)
         if isinstance(item, str):
             problems.append(item)
+        elif unknown:
+            known = (
+                f"{len(phones or ())} ARPABET phones without stress" if phones == ARPABET else " ".join(phones or ())
+            )
+            problems.append(f"{item.id}: unknown phones {' '.join(unknown)}; the {known} are known")
         elif item.id in seen:
             problems.append(f"{item.id}: a second utterance of this id")
         else:
@@ -162,9 +169,6 @@ def _guarded(where: str, line: bytes, make: Callable[[dict[str, Any]], Made | st
 
 def _checked(utterance: Utterance) -> Utterance | str:
     """The utterance, or its fault."""
-    unknown = unknown_phones(list(utterance.phones))
-    if unknown:
-        return f"{utterance.id}: unknown phones {' '.join(unknown)}; the 39 ARPABET phones without stress are known"
     if not utterance.phones:
         return f"{utterance.id}: no phones"
     if not 0 < utterance.duration < math.inf:

@@ -1,5 +1,6 @@
-"""The phone set: 39 ARPABET phones of the CMU dictionary, without stress or silence."""
+"""The default phone set: 39 ARPABET phones of the CMU dictionary, without stress or silence."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 ARPABET = (
@@ -29,9 +30,9 @@ ARPABET = (
 )
 
 
-def unknown_phones(phones: list[str]) -> list[str]:
+def unknown_phones(phones: Iterable[str], known: Collection[str] = ARPABET) -> list[str]:
     """Those of `phones` that are not in the set, each once, in order."""
-    return list(dict.fromkeys(phone for phone in phones if phone not in ARPABET))
+    return list(dict.fromkeys(phone for phone in phones if phone not in known))
 
 
 @dataclass(frozen=True)

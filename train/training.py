@@ -46,7 +46,10 @@ class TrainOptions:
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
     init: str = ""
-    """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's."""
+    """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's. With
+    other phones the output layer is new."""
+    phones: Literal["arpabet", "corpus"] = "arpabet"
+    """The phone set: 39 ARPABET phones without stress, or whatever symbols the training corpora have."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     dev: tuple[str, ...] = ()
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
@@ -122,10 +125,13 @@ def read_training_sets(
     corpora: Iterable[str], options: TrainOptions
 ) -> tuple[list[Utterance], list[Utterance], list[str]]:
     """Training and development utterances, and what was left out."""
-    read = [read_corpus(spec, "train") for spec in corpora]
-    dev: list[Corpus] = [read_corpus(spec, "dev") for spec in options.dev]
+    phones = ARPABET if options.phones == "arpabet" else None
+    read = [read_corpus(spec, "train", phones) for spec in corpora]
+    if phones is None:
+        phones = phone_set(corpus.utterances for corpus in read)
+    dev: list[Corpus] = [read_corpus(spec, "dev", phones) for spec in options.dev]
     if not dev:
-        dev = [read_corpus(spec, "dev") for spec in corpora if "dev" in corpus_parts(Path(spec))]
+        dev = [read_corpus(spec, "dev", phones) for spec in corpora if "dev" in corpus_parts(Path(spec))]
     train = [utterance for corpus in read for utterance in corpus.utterances]
     held = [utterance for corpus in dev for utterance in corpus.utterances]
     if not held:
@@ -140,6 +146,11 @@ def read_training_sets(
     return train, held, [problem for corpus in read + dev for problem in corpus.problems]
 
 
+def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
+    """All phones of the utterances, in order of the alphabet."""
+    return tuple(sorted({phone for corpus in corpora for utterance in corpus for phone in utterance.phones}))
+
+
 def leaves(options: dict[str, Any]) -> dict[str, Any]:
     """Nested options under their own names, as the command line calls them."""
     flat: dict[str, Any] = {}
@@ -152,7 +163,7 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
     """The options with the network and the features of the checkpoint that the run starts from.
 
     Raises:
-        InputError: the options ask for another network or other features, or the checkpoint has other phones.
+        InputError: the options ask for another network or other features.
     """
     network = replace(checkpoint.network, dropout=options.network.dropout)
     for name, asked, theirs, default in (
@@ -161,8 +172,6 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
     ):
         if asked not in (theirs, default):
             raise InputError(f"{options.init} has the {name} {theirs}, not {asked}; leave these options out")
-    if checkpoint.phones != ARPABET:
-        raise InputError(f"{options.init} has {len(checkpoint.phones)} phones of its own, not ARPABET's {len(ARPABET)}")
     return replace(options, network=network, features=checkpoint.features)
 
 
@@ -221,9 +230,14 @@ class Run:
         options = self.options
         train, dev, problems = read_training_sets(self.corpora, options)
         generator = torch.Generator().manual_seed(options.seed)
-        self.model = AcousticModel(options.network, options.features.inputs, len(ARPABET) + 1, generator)
+        self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
+        self.model = AcousticModel(options.network, options.features.inputs, len(self.phones) + 1, generator)
         if self.start is not None:
-            self.model.load_state_dict(self.start.model.state_dict())
+            weights = self.start.model.state_dict()
+            if self.start.phones != self.phones:
+                say(f"{options.init} has other phones: the output layer is new")
+                weights = {name: weight for name, weight in weights.items() if not name.startswith("output.")}
+            self.model.load_state_dict(weights, strict=False)
         speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
         workers = options.threads
         self.train = extract(train, options.features, self.features / "train.f32", speeds, workers)
@@ -234,7 +248,7 @@ class Run:
             say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
             with write_atomically(self.folder / "problems.txt") as temporary:
                 temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
-        self.phone_index = score_index(ARPABET)
+        self.phone_index = score_index(self.phones)
         self.normalisation = self.start.normalisation if self.start is not None else self.train.normalisation()
         self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
         if options.optimizer == "adamw":
@@ -304,6 +318,7 @@ class Run:
             self.options.network,
             self.options.features,
             self.normalisation,
+            self.phones,
             options=self.record,
             training={"optimizer": self.optimizer.state_dict(), **{name: getattr(self, name) for name in names}},
         )
@@ -388,7 +403,7 @@ class Run:
         self.model.load_state_dict(from_content(read_content(path), path).model.state_dict())
         errors = self.evaluated()
         draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
-        draw_confusions(errors.confusions, ARPABET, self.folder / CONFUSIONS)
+        draw_confusions(errors.confusions, self.phones, self.folder / CONFUSIONS)
         self.remove_features()
         say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
         return errors
