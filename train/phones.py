@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-ARPABET = (
+ARPABET: tuple[str, ...] = (
     *(
         "AA",
         "AE",
