@@ -18,18 +18,22 @@ needs() {
 }
 
 host_library() {
-  cmake -S android_demo/recognizer/src/main/cpp -B "$build/host" -G Ninja > "$build/host.log" || { cat "$build/host.log"; exit 1; }
+  cmake -S android_demo/recognizer/src/main/cpp -B "$build/host" -G Ninja \
+    -DPython_ROOT_DIR="$PWD/.venv" -DPython_FIND_VIRTUALENV=ONLY > "$build/host.log" || { cat "$build/host.log"; exit 1; }
   cmake --build "$build/host"
 }
 
 # The same sources for aarch64, but for Linux: with glibc, and with ExecuTorch beside it.
 stand_in() {
   needs "the APK" aarch64-linux-gnu-g++:g++-aarch64-linux-gnu || return 1
-  local wheel
-  wheel=$(bash tests/recognizer/aarch64_wheel.sh build/recognizer-aarch64)
+  local wheel java
+  wheel=$(bash tests/recognizer/aarch64_wheel.sh build/recognizer-aarch64) || exit 1
+  java=$(dirname "$(dirname "$(realpath "$(command -v javac)")")")  # for its headers
   cmake -S android_demo/recognizer/src/main/cpp -B "$build/stand-in" -G Ninja -DCMAKE_SYSTEM_NAME=Linux \
-    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_BUILD_TYPE=MinSizeRel \
-    -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
+    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+    -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_BUILD_TYPE=MinSizeRel \
+    -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" -DJAVA_INCLUDE_PATH="$java/include" -DJAVA_INCLUDE_PATH2="$java/include/linux" \
+    -DJAVA_JVM_LIBRARY="$java/lib/server/libjvm.so" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
   cmake --build "$build/stand-in" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
   aarch64-linux-gnu-strip "$build/stand-in/libtetraphone_jni.so"
 }
