@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +41,7 @@ struct Processor {
 
 struct Table {
   InstructionSetEntry entries[kInstructionSets];
-  const Kernels* active;
+  std::atomic<const Kernels*> active;
 
   Table() {
     [[maybe_unused]] const Processor processor;
@@ -49,30 +50,35 @@ struct Table {
     TETRAPHONE_INSTRUCTION_SETS(TETRAPHONE_ENTRY)
 #undef TETRAPHONE_ENTRY
     const char* forced = std::getenv("TETRAPHONE_ISA");
-    const Kernels* found = nullptr;
     for (const InstructionSetEntry& entry : entries) {
-      if (!entry.supported) continue;
-      active = entry.kernels;
-      if (forced != nullptr && std::strcmp(forced, entry.kernels->name) == 0) found = entry.kernels;
+      if (entry.supported) active = entry.kernels;
     }
-    if (found != nullptr) {
-      active = found;
-    } else if (forced != nullptr && *forced != '\0') {
+    if (forced != nullptr && *forced != '\0' && !Choose(forced)) {
       std::fprintf(stderr, "tetraphone: TETRAPHONE_ISA=%s is not in this build or processor; using %s\n", forced,
-                   active->name);
+                   active.load()->name);
     }
+  }
+
+  bool Choose(const char* name) {
+    for (const InstructionSetEntry& entry : entries) {
+      if (!entry.supported || std::strcmp(name, entry.kernels->name) != 0) continue;
+      active.store(entry.kernels, std::memory_order_relaxed);  // the kernels are constants: nothing else is published
+      return true;
+    }
+    return false;
   }
 };
 
-const Table& TheTable() {
-  static const Table table;
+Table& TheTable() {
+  static Table table;
   return table;
 }
 
 }  // namespace
 
 const InstructionSetEntry* InstructionSets() { return TheTable().entries; }
-const Kernels& ActiveKernels() { return *TheTable().active; }
+const Kernels& ActiveKernels() { return *TheTable().active.load(std::memory_order_relaxed); }
 const char* InstructionSet() { return ActiveKernels().name; }
+bool ChooseInstructionSet(const char* name) { return TheTable().Choose(name); }
 
 }  // namespace tetraphone

@@ -2,7 +2,7 @@
 //
 // A layer is one packed block of bytes (header, scales, weights, biases) that is read where it lies, in a memory-mapped
 // file for instance. Open() checks a block once; Run() computes frames. Nothing here allocates, throws, or keeps state;
-// the one global is the table of kernels, chosen at the first call from what the processor offers.
+// the one global is the table of kernels, chosen at the first call from what the processor offers (see InstructionSet).
 //
 // A quaternion vector of n quaternions is planar: [r | x | y | z], 4n reals. Sizes count reals unless a name says
 // "quaternions".
@@ -94,5 +94,9 @@ void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h
 // The instruction set in use ("scalar", "neon", "dotprod", "i8mm", "avx2", "avxvnni", "avx512vnni"). TETRAPHONE_ISA
 // forces one; a name that this build or processor lacks is ignored with a line on stderr.
 const char* InstructionSet();
+
+// Takes another set for all layers of the process, from the next Run on; false, and no change, for a name that this
+// build or processor lacks. At any time, from any thread: all sets read the same blocks and give the same bits.
+bool ChooseInstructionSet(const char* name);
 
 }  // namespace tetraphone

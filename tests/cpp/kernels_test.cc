@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "check.h"
@@ -638,6 +640,38 @@ TEST(ZerosAndTinyInputsQuantizeToZero) {
       for (std::int64_t i = 0; i < 8; ++i) CHECK(y[i] == test.bias[static_cast<std::size_t>(i)]);
     });
   }
+}
+
+// Chosen anew while other threads compute: every frame has the bits of every set.
+TEST(TheSetIsChosenAtAnyTime) {
+  const std::string first = InstructionSet();
+  CHECK(!ChooseInstructionSet("none") && first == InstructionSet());
+  CHECK(!ChooseInstructionSet("") && first == InstructionSet());
+  for (std::size_t i = 0; i < kInstructionSets; ++i) {
+    const InstructionSetEntry& entry = InstructionSets()[i];
+    CHECK(ChooseInstructionSet(entry.kernels->name) == entry.supported) << entry.kernels->name;
+    if (entry.supported) CHECK(std::strcmp(InstructionSet(), entry.kernels->name) == 0);
+  }
+  const Case test = MakeCase({Kind::kHamiltonLinear, Format::kInt8, 52, 24}, 29);
+  const std::vector<float> x(52, 0.25f);
+  const auto compute = [&] {
+    std::vector<float> y(24);
+    Scratch scratch(ScratchBytes(test.layer, 1));
+    Run(test.layer, x.data(), 1, nullptr, nullptr, y.data(), nullptr, nullptr, scratch.memory.data());
+    return y;
+  };
+  const std::vector<float> expected = compute();
+  std::atomic<bool> same{true}, done{false};
+  std::thread other([&] {
+    while (!done) same = same && compute() == expected;
+  });
+  for (int round = 0; round < 1000; ++round) {
+    ForEachSet([&](const Kernels& kernels) { CHECK(ChooseInstructionSet(kernels.name)); });
+  }
+  done = true;
+  other.join();
+  CHECK(same);
+  CHECK(ChooseInstructionSet(first.c_str()));
 }
 
 // tanh through a recurrent layer's element-wise part, sigmoid as the forget gate of a cell of 1: of every 9973rd float
