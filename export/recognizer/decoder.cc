@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "grammar.h"
+#include "heap_bytes.h"
 #include "numerics.h"
 
 namespace tetraphone {
@@ -94,6 +95,8 @@ class Runs {
     return oldest;
   }
 
+  std::size_t heap_bytes() const { return HeapBytes(records_, free_); }
+
  private:
   struct Record {
     Run run;
@@ -133,6 +136,8 @@ class Place {
   // Added to a prefix's log score when a phone follows it, or when it ends here; kNever where the grammar forbids it.
   const double* gains() const { return gains_.data(); }
   double end() const { return end_; }
+
+  std::size_t heap_bytes() const { return HeapBytes(states_, gains_); }
 
   bool operator==(const Place& other) const {
     const auto same = [](const Reached& a, const Reached& b) { return a.state == b.state && a.cost == b.cost; };
@@ -226,6 +231,9 @@ class Decoder::Search {
 
   std::int64_t frames() const { return frames_; }
 
+  // With the object itself.
+  virtual std::size_t heap_bytes() const { return sizeof *this + HeapBytes(final_); }
+
   std::int64_t TrailingSilence() const {
     const std::vector<Token> pending = Provisional();
     return std::max<std::int64_t>(0, frames_ - 1 - (pending.empty() ? last_ : pending.back().last));
@@ -300,6 +308,12 @@ class Decoder::Beam final : public Search {
         gains_(phones, options.phone_bonus) {
     if (options_.grammar) places_.resize(2 * static_cast<std::size_t>(options_.beam) + 1);
     Clear();
+  }
+
+  std::size_t heap_bytes() const override {
+    return Search::heap_bytes() + sizeof *this - sizeof(Search) + runs_.heap_bytes() + NestedHeapBytes(places_) +
+           HeapBytes(log_posteriors_, posteriors_, gains_, prefixes_, next_) +
+           HeapBytes(free_places_, candidates_, hashes_, taken_);
   }
 
  private:
@@ -707,6 +721,7 @@ void Decoder::Reset() { search_->Reset(); }
 std::vector<Token> Decoder::Take() { return search_->Take(); }
 std::vector<Token> Decoder::Provisional() const { return search_->Provisional(); }
 std::int64_t Decoder::frames() const { return search_->frames(); }
+std::size_t Decoder::heap_bytes() const { return search_->heap_bytes(); }
 std::int64_t Decoder::TrailingSilence() const { return search_->TrailingSilence(); }
 
 }  // namespace tetraphone

@@ -61,6 +61,8 @@ class Decoder {
   std::vector<Token> Provisional() const;
 
   std::int64_t frames() const;
+  // Without the grammar; see heap_bytes.h.
+  std::size_t heap_bytes() const;
   // Frames since the last that belongs to a phone, provisional ones included; all frames if there was none.
   std::int64_t TrailingSilence() const;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "heap_bytes.h"
 #include "numerics.h"
 #include "spectrum.h"
 
@@ -74,6 +75,8 @@ std::vector<float> Window(std::size_t size) {
 struct Band {
   std::size_t first;  // bin
   std::vector<float> weights;
+
+  std::size_t heap_bytes() const { return HeapBytes(weights); }
 };
 
 float Mel(float hertz) { return 1127.0f * static_cast<float>(Log(1.0f + hertz / 700.0f)); }
@@ -153,6 +156,15 @@ Result<std::shared_ptr<const FrontEndTables>> FrontEnd::MakeTables(const Feature
 FrontEnd::FrontEnd(std::shared_ptr<const FrontEndTables> tables)
     : tables_(std::move(tables)), window_(tables_->window.size()), scratch_(3 * tables_->spectrum.size()),
       row_(tables_->bands), rows_(kSpan * tables_->bands), frames_(tables_->stack * kComponents * tables_->bands) {}
+
+std::size_t FrontEnd::heap_bytes() const {
+  return HeapBytes(window_, scratch_, row_, rows_, frames_, inputs_ready_, bands_ready_);
+}
+
+std::size_t FrontEnd::TablesHeapBytes(const FrontEndTables& tables) {
+  return sizeof tables + HeapBytes(tables.window, tables.mean, tables.deviation) + tables.spectrum.heap_bytes() +
+         NestedHeapBytes(tables.bank) + NestedHeapBytes(tables.deltas);
+}
 
 void FrontEnd::Accept(const float* samples, std::size_t count) {
   const std::size_t hop = tables_->hop;

@@ -53,6 +53,10 @@ class FrontEnd {
   // As newly made; capacity is kept.
   void Reset();
 
+  // Of this object, without the tables; see heap_bytes.h.
+  std::size_t heap_bytes() const;
+  static std::size_t TablesHeapBytes(const FrontEndTables& tables);
+
   // Inputs that are ready, [n, inputs], in exchange for a vector's memory: with the same vector every time, a stream
   // allocates no more.
   void TakeInputs(std::vector<float>* into) {

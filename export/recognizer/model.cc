@@ -20,6 +20,7 @@
 
 #include "../kernels/layers.h"
 #include "../operators/operators.h"
+#include "heap_bytes.h"
 
 namespace tetraphone {
 namespace {
@@ -169,6 +170,35 @@ Failure Model::ReadInfo() {
   return std::nullopt;
 }
 
+std::size_t Model::heap_bytes() const {
+  std::size_t bytes = sizeof *this + sizeof *runtime_ + (mapped_ ? 0 : size_);
+  bytes += HeapBytes(info_.phones, program_.states) + FrontEnd::TablesHeapBytes(*front_end_);
+  for (const auto& [key, value] : program_.metadata) {
+    bytes += sizeof key + sizeof value;
+    if (const auto* text = std::get_if<std::string>(&value)) bytes += text->capacity();
+    if (const auto* numbers = std::get_if<std::vector<float>>(&value)) bytes += HeapBytes(*numbers);
+  }
+  return bytes;
+}
+
+namespace {
+
+// Counts what ExecuTorch asks for when it prepares a method.
+class CountingAllocator final : public executorch::extension::MallocMemoryAllocator {
+ public:
+  void* allocate(std::size_t size, std::size_t alignment) override {
+    void* memory = MallocMemoryAllocator::allocate(size, alignment);
+    if (memory != nullptr) bytes_ += size;
+    return memory;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
 // ExecuTorch's method and all memory that it works in.
 struct Network::Call {
   explicit Call(const ProgramFile& program)
@@ -184,7 +214,7 @@ struct Network::Call {
   std::vector<std::uint8_t> planned;
   std::vector<std::uint8_t> scratch;
   et::Span<std::uint8_t> buffer;
-  executorch::extension::MallocMemoryAllocator allocator;
+  CountingAllocator allocator;
   et::HierarchicalAllocator hierarchy;
   et::MemoryAllocator temporary;
   et::MemoryManager manager;
@@ -251,6 +281,11 @@ Failure Network::Run(const float* x, std::size_t frames, float* scores) {
     return Error{ErrorCode::kDamaged, model_->name_ + " gives scores that are not finite; train and export it again"};
   }
   return std::nullopt;
+}
+
+std::size_t Network::heap_bytes() const {
+  return sizeof *this + NestedHeapBytes(states_) + sizeof *call_ + HeapBytes(call_->planned, call_->scratch) +
+         call_->allocator.bytes();
 }
 
 void Network::Reset() {

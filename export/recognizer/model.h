@@ -38,6 +38,8 @@ class Model {
   const ProgramFile& program() const { return program_; }
   const std::string& name() const { return name_; }
   std::size_t file_bytes() const { return size_; }
+  // With the file's bytes if they were copied, without them if they are mapped; see heap_bytes.h.
+  std::size_t heap_bytes() const;
   const std::shared_ptr<const FrontEndTables>& front_end() const { return front_end_; }
 
  private:
@@ -68,6 +70,8 @@ class Network {
   Failure Run(const float* x, std::size_t frames, float* scores);
   // The state of a stream's start: zeros.
   void Reset();
+  // Without the model; see heap_bytes.h.
+  std::size_t heap_bytes() const;
 
  private:
   struct Call;

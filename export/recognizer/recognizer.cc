@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "heap_bytes.h"
 #include "numerics.h"
 #include "resampler.h"
 
@@ -259,6 +260,14 @@ bool Stream::Paused() const {
 double Stream::Seconds() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->Seconds();
+}
+
+std::size_t Stream::HeapBytes() const {
+  const State& s = *state_;
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  return sizeof *this + sizeof s + s.front_end.heap_bytes() + s.network->heap_bytes() + s.decoder.heap_bytes() +
+         (s.resampler ? s.resampler->heap_bytes() : 0) +
+         tetraphone::HeapBytes(s.mono, s.inputs, s.scores, s.kept_scores);
 }
 
 Result<std::vector<float>> Stream::TakeBands() {

@@ -69,6 +69,8 @@ class Stream {
   bool Paused() const;
   // Seconds of sound taken.
   double Seconds() const;
+  // Of heap that the stream holds now, without its model and a grammar; see heap_bytes.h.
+  std::size_t HeapBytes() const;
 
   // With keep_bands: log-mel energies since the last call, [n, bands], for a spectrogram.
   Result<std::vector<float>> TakeBands();

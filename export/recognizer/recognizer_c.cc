@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "grammar.h"
 #include "recognizer.h"
@@ -64,6 +65,12 @@ class Handles {
     std::shared_ptr<T> object = std::move(found->second);
     objects_.erase(found);
     return object;
+  }
+  std::vector<std::shared_ptr<T>> All() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::shared_ptr<T>> all;
+    for (const auto& [handle, object] : objects_) all.push_back(object);
+    return all;
   }
 
  private:
@@ -239,6 +246,22 @@ TETRAPHONE_C_ABI int tetraphone_stream_seconds(tetraphone_handle stream, double*
     *seconds = open.stream->Seconds();
     return 0;
   });
+}
+
+TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
+  try {
+    std::uint64_t bytes = 0;
+    for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
+    for (const auto& open : Streams().All()) {
+      bytes += open->stream->HeapBytes();
+      const std::lock_guard<std::mutex> lock(open->mutex);
+      bytes += sizeof *open + open->phones.size() * sizeof(Phone) +
+               (open->bands.size() + open->scores.size()) * sizeof(float);
+    }
+    return bytes;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity) {

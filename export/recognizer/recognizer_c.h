@@ -65,6 +65,9 @@ int tetraphone_stream_close(tetraphone_handle stream);
 int tetraphone_stream_paused(tetraphone_handle stream); /* 1 or 0 */
 int tetraphone_stream_seconds(tetraphone_handle stream, double* seconds);
 
+/* Of heap that all open recognisers and streams hold, as they count it; not mapped files. */
+uint64_t tetraphone_heap_bytes(void);
+
 /* Copies the first provisional phones, at most `capacity`, and returns how many; they stay. */
 int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
 /* Each hands over at most `capacity` items and returns how many; call again until it gives 0. */

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "heap_bytes.h"
 #include "numerics.h"
 
 namespace tetraphone {
@@ -78,6 +79,10 @@ Result<Resampler> Resampler::Make(int from, int to) {
 }
 
 Resampler::Resampler(std::shared_ptr<const Filter> filter) : filter_(std::move(filter)) { Reset(); }
+
+std::size_t Resampler::heap_bytes() const {
+  return HeapBytes(pending_, output_) + (filter_ ? sizeof *filter_ + HeapBytes(filter_->taps) : 0);
+}
 
 void Resampler::Reset() {
   pending_.assign(filter_ ? filter_->half - 1 : 0, 0.0f);

@@ -30,6 +30,8 @@ class Resampler {
   const std::vector<float>& Finish();
   // As newly made.
   void Reset();
+  // See heap_bytes.h.
+  std::size_t heap_bytes() const;
 
  private:
   // Copies of a resampler share it.

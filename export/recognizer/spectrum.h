@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "heap_bytes.h"
 #include "numerics.h"
 
 namespace tetraphone {
@@ -35,6 +36,7 @@ class PowerSpectrum {
   }
 
   std::size_t size() const { return 2 * half_; }
+  std::size_t heap_bytes() const { return NestedHeapBytes(stages_) + split_.heap_bytes(); }
 
   // The samples [size] give way to the powers of bins 0 to size / 2 - 1. scratch: [2 * size].
   void Compute(float* samples, float* scratch) const {
@@ -63,6 +65,8 @@ class PowerSpectrum {
     std::size_t length;
     std::vector<float> cosines;  // [3, length]
     std::vector<float> sines;
+
+    std::size_t heap_bytes() const { return HeapBytes(cosines, sines); }
   };
 
   static void AddTurn(double angle, Stage& stage) {
