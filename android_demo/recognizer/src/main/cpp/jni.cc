@@ -1,0 +1,315 @@
+// The recogniser's C interface (export/recognizer/recognizer_c.h) for PhonemeRecognizer.kt. Kotlin checks counts and
+// locks; here arguments are converted and failures thrown. Texts travel as UTF-8 in byte arrays: JNI's own strings are
+// of another encoding.
+
+#include <jni.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "instruction_sets.h"
+#include "layers.h"
+#include "recognizer/recognizer_c.h"
+
+namespace {
+
+constexpr std::size_t kPiece = 4096;  // samples converted at a time
+
+// Found once, by the thread that loads the library: another may see another class loader.
+struct Classes {
+  jclass natives;
+  jclass string;
+  jclass exception;
+  jmethodID new_string;
+  jmethodID new_exception;
+};
+Classes classes;
+
+std::string Text(JNIEnv* env, jbyteArray bytes) {
+  std::string text(static_cast<std::size_t>(env->GetArrayLength(bytes)), '\0');
+  env->GetByteArrayRegion(bytes, 0, static_cast<jsize>(text.size()), reinterpret_cast<jbyte*>(text.data()));
+  return text;
+}
+
+jbyteArray Bytes(JNIEnv* env, const std::string& text) {
+  const auto size = static_cast<jsize>(text.size());
+  jbyteArray bytes = env->NewByteArray(size);
+  if (bytes != nullptr) env->SetByteArrayRegion(bytes, 0, size, reinterpret_cast<const jbyte*>(text.data()));
+  return bytes;
+}
+
+// Leaves a RecognizerException pending, or what stood in its way.
+void Throw(JNIEnv* env, const std::string& message) {
+  jbyteArray bytes = Bytes(env, message);
+  jstring charset = bytes == nullptr ? nullptr : env->NewStringUTF("UTF-8");
+  if (charset == nullptr) return;
+  jobject text = env->NewObject(classes.string, classes.new_string, bytes, charset);
+  if (text == nullptr) return;
+  jobject exception = env->NewObject(classes.exception, classes.new_exception, text);
+  if (exception != nullptr) env->Throw(static_cast<jthrowable>(exception));
+}
+
+// What `call` gives; zero and a pending exception if memory runs out.
+template <typename Call>
+auto Guarded(JNIEnv* env, Call call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    Throw(env, "out of memory");
+    return {};
+  }
+}
+
+// `code`, thrown if it is an error's.
+template <typename Code>
+Code Checked(JNIEnv* env, Code code) {
+  if (code < 0) Throw(env, tetraphone_error());
+  return code;
+}
+
+jlong Opened(JNIEnv* env, tetraphone_handle handle) {
+  if (handle == 0) Throw(env, tetraphone_error());
+  return static_cast<jlong>(handle);
+}
+
+tetraphone_handle Handle(jlong number) { return static_cast<tetraphone_handle>(number); }
+
+jlong Load(JNIEnv* env, jobject, jbyteArray path) {
+  return Guarded(env, [&]() -> jlong {
+    const std::string name = Text(env, path);
+    if (name.find('\0') == std::string::npos) return Opened(env, tetraphone_recognizer_load(name.c_str()));
+    Throw(env, "the name of the model's file has a zero byte; give the name of a file");
+    return 0;
+  });
+}
+
+jlong LoadBytes(JNIEnv* env, jobject, jbyteArray model, jbyteArray name) {
+  return Guarded(env, [&]() -> jlong {
+    const std::string text = Text(env, name);
+    const jsize size = env->GetArrayLength(model);
+    jbyte* bytes = env->GetByteArrayElements(model, nullptr);
+    if (bytes == nullptr) return 0;
+    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes);
+    const auto handle = tetraphone_recognizer_load_bytes(data, static_cast<std::size_t>(size), text.c_str());
+    env->ReleaseByteArrayElements(model, bytes, JNI_ABORT);
+    return Opened(env, handle);
+  });
+}
+
+void CloseRecognizer(JNIEnv* env, jobject, jlong recognizer) {
+  Checked(env, tetraphone_recognizer_close(Handle(recognizer)));
+}
+
+// In the order of PhonemeRecognizer.kt's readInfo.
+jdoubleArray Info(JNIEnv* env, jobject, jlong recognizer) {
+  tetraphone_model_info info;
+  if (Checked(env, tetraphone_recognizer_info(Handle(recognizer), &info)) < 0) return nullptr;
+  const jdouble numbers[] = {static_cast<double>(info.sample_rate),
+                             static_cast<double>(info.bands),
+                             info.hop,
+                             info.frame_shift,
+                             info.frame_offset,
+                             info.delay,
+                             static_cast<double>(info.file_bytes),
+                             static_cast<double>(info.phones)};
+  jdoubleArray array = env->NewDoubleArray(std::size(numbers));
+  if (array != nullptr) env->SetDoubleArrayRegion(array, 0, std::size(numbers), numbers);
+  return array;
+}
+
+jbyteArray Symbol(JNIEnv* env, jobject, jlong recognizer, jint index) {
+  char symbol[64];
+  const int code = tetraphone_phone_symbol(Handle(recognizer), index, symbol, sizeof symbol);
+  return Checked(env, code) < 0 ? nullptr : Bytes(env, symbol);
+}
+
+jlong Open(JNIEnv* env, jobject, jlong recognizer, jboolean has_beam, jint beam, jboolean has_pause, jdouble pause,
+           jboolean keep_bands) {
+  tetraphone_stream_options options;
+  tetraphone_default_options(&options);
+  if (has_beam) options.beam = beam;
+  if (has_pause) options.pause = pause;
+  options.keep_bands = keep_bands;
+  return Opened(env, tetraphone_stream_open(Handle(recognizer), &options));
+}
+
+void Close(JNIEnv* env, jobject, jlong stream) { Checked(env, tetraphone_stream_close(Handle(stream))); }
+
+// The array stays locked for the conversion of a piece only, not while the network runs.
+void AcceptShorts(JNIEnv* env, jobject, jlong stream, jshortArray array, jint count, jint rate, jint channels) {
+  float piece[kPiece];
+  const auto width = static_cast<std::size_t>(std::max(channels, 1));
+  const auto frames = static_cast<std::size_t>(count);
+  for (std::size_t first = 0; first == 0 || first < frames;) {
+    const std::size_t taken = std::min(frames - first, kPiece / width);
+    auto* shorts = static_cast<jshort*>(env->GetPrimitiveArrayCritical(array, nullptr));
+    if (shorts == nullptr) return;
+    std::transform(shorts + first * width, shorts + (first + taken) * width, piece,
+                   [](jshort sample) { return static_cast<float>(sample) * (1.0f / 32768); });
+    env->ReleasePrimitiveArrayCritical(array, shorts, JNI_ABORT);
+    const int code = tetraphone_stream_accept(Handle(stream), piece, taken, rate, channels);
+    if (Checked(env, code) < 0 || taken == 0) return;
+    first += taken;
+  }
+}
+
+// At once: a sample that is not finite refuses the whole call.
+void AcceptFloats(JNIEnv* env, jobject, jlong stream, jfloatArray array, jint count, jint rate, jint channels) {
+  jfloat* samples = env->GetFloatArrayElements(array, nullptr);
+  if (samples == nullptr) return;
+  const int code = tetraphone_stream_accept(Handle(stream), samples, static_cast<std::size_t>(count), rate, channels);
+  env->ReleaseFloatArrayElements(array, samples, JNI_ABORT);
+  Checked(env, code);
+}
+
+void Finish(JNIEnv* env, jobject, jlong stream) { Checked(env, tetraphone_stream_finish(Handle(stream))); }
+
+void Reset(JNIEnv* env, jobject, jlong stream) { Checked(env, tetraphone_stream_reset(Handle(stream))); }
+
+// Index, start, end, confidence of each phone.
+jdoubleArray Phones(JNIEnv* env, const std::vector<tetraphone_phone>& phones) {
+  std::vector<jdouble> numbers;
+  for (const tetraphone_phone& phone : phones) {
+    numbers.insert(numbers.end(), {static_cast<double>(phone.index), phone.start, phone.end, phone.confidence});
+  }
+  const auto size = static_cast<jsize>(numbers.size());
+  jdoubleArray array = env->NewDoubleArray(size);
+  if (array != nullptr) env->SetDoubleArrayRegion(array, 0, size, numbers.data());
+  return array;
+}
+
+jdoubleArray Poll(JNIEnv* env, jobject, jlong stream) {
+  return Guarded(env, [&]() -> jdoubleArray {
+    std::vector<tetraphone_phone> phones;
+    tetraphone_phone some[64];
+    std::int64_t count;
+    while ((count = tetraphone_stream_poll(Handle(stream), some, std::size(some))) > 0) {
+      phones.insert(phones.end(), some, some + count);
+    }
+    return Checked(env, count) < 0 ? nullptr : Phones(env, phones);
+  });
+}
+
+jdoubleArray Provisional(JNIEnv* env, jobject, jlong stream) {
+  return Guarded(env, [&]() -> jdoubleArray {
+    std::vector<tetraphone_phone> phones(64);
+    std::int64_t count;
+    while ((count = tetraphone_stream_provisional(Handle(stream), phones.data(), phones.size())) ==
+           static_cast<std::int64_t>(phones.size())) {
+      phones.resize(2 * phones.size());  // there may be more
+    }
+    if (Checked(env, count) < 0) return nullptr;
+    phones.resize(static_cast<std::size_t>(count));
+    return Phones(env, phones);
+  });
+}
+
+jfloatArray Bands(JNIEnv* env, jobject, jlong stream) {
+  return Guarded(env, [&]() -> jfloatArray {
+    std::vector<float> bands;
+    float some[1024];
+    std::int64_t count;
+    while ((count = tetraphone_stream_bands(Handle(stream), some, std::size(some))) > 0) {
+      bands.insert(bands.end(), some, some + count);
+    }
+    if (Checked(env, count) < 0) return nullptr;
+    const auto size = static_cast<jsize>(bands.size());
+    jfloatArray array = env->NewFloatArray(size);
+    if (array != nullptr) env->SetFloatArrayRegion(array, 0, size, bands.data());
+    return array;
+  });
+}
+
+jboolean Paused(JNIEnv* env, jobject, jlong stream) {
+  return Checked(env, tetraphone_stream_paused(Handle(stream))) > 0;
+}
+
+jdouble Seconds(JNIEnv* env, jobject, jlong stream) {
+  double seconds = 0;
+  Checked(env, tetraphone_stream_seconds(Handle(stream), &seconds));
+  return seconds;
+}
+
+jlong HeapBytes(JNIEnv*, jobject) { return static_cast<jlong>(tetraphone_heap_bytes()); }
+
+// Names are ASCII.
+jstring InstructionSets(JNIEnv* env, jobject) {
+  return Guarded(env, [&]() -> jstring {
+    std::string names;
+    for (std::size_t i = 0; i < tetraphone::kInstructionSets; ++i) {
+      const tetraphone::InstructionSetEntry& entry = tetraphone::InstructionSets()[i];
+      if (entry.supported) names += (names.empty() ? "" : " ") + std::string(entry.kernels->name);
+    }
+    return env->NewStringUTF(names.c_str());
+  });
+}
+
+jstring InstructionSet(JNIEnv* env, jobject) { return env->NewStringUTF(tetraphone::InstructionSet()); }
+
+jboolean ChooseInstructionSet(JNIEnv* env, jobject, jbyteArray name) {
+  return Guarded(env, [&]() -> jboolean { return tetraphone::ChooseInstructionSet(Text(env, name).c_str()); });
+}
+
+template <typename Function>
+JNINativeMethod Method(const char* name, const char* signature, Function function) {
+  return {const_cast<char*>(name), const_cast<char*>(signature), reinterpret_cast<void*>(function)};
+}
+
+bool Register(JNIEnv* env, jclass natives) {
+  const JNINativeMethod methods[] = {
+      Method("load", "([B)J", Load),
+      Method("loadBytes", "([B[B)J", LoadBytes),
+      Method("closeRecognizer", "(J)V", CloseRecognizer),
+      Method("info", "(J)[D", Info),
+      Method("symbol", "(JI)[B", Symbol),
+      Method("open", "(JZIZDZ)J", Open),
+      Method("close", "(J)V", Close),
+      Method("accept", "(J[SIII)V", AcceptShorts),
+      Method("accept", "(J[FIII)V", AcceptFloats),
+      Method("finish", "(J)V", Finish),
+      Method("reset", "(J)V", Reset),
+      Method("poll", "(J)[D", Poll),
+      Method("provisional", "(J)[D", Provisional),
+      Method("bands", "(J)[F", Bands),
+      Method("paused", "(J)Z", Paused),
+      Method("seconds", "(J)D", Seconds),
+      Method("heapBytes", "()J", HeapBytes),
+      Method("instructionSets", "()Ljava/lang/String;", InstructionSets),
+      Method("instructionSet", "()Ljava/lang/String;", InstructionSet),
+      Method("chooseInstructionSet", "([B)Z", ChooseInstructionSet),
+  };
+  return env->RegisterNatives(natives, methods, static_cast<jint>(std::size(methods))) == JNI_OK;
+}
+
+jclass Found(JNIEnv* env, const char* name) {
+  jclass local = env->FindClass(name);
+  return local == nullptr ? nullptr : static_cast<jclass>(env->NewGlobalRef(local));
+}
+
+}  // namespace
+
+// A class or method that is not there leaves its exception pending: the library does not load.
+extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
+  JNIEnv* env = nullptr;
+  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_6) != JNI_OK) return JNI_ERR;
+  if ((classes.natives = Found(env, "org/tetraphone/PhonemeRecognizer$Native")) == nullptr) return JNI_ERR;
+  if ((classes.string = Found(env, "java/lang/String")) == nullptr) return JNI_ERR;
+  if ((classes.exception = Found(env, "org/tetraphone/PhonemeRecognizer$RecognizerException")) == nullptr)
+    return JNI_ERR;
+  classes.new_string = env->GetMethodID(classes.string, "<init>", "([BLjava/lang/String;)V");
+  if (classes.new_string == nullptr) return JNI_ERR;
+  classes.new_exception = env->GetMethodID(classes.exception, "<init>", "(Ljava/lang/String;)V");
+  if (classes.new_exception == nullptr) return JNI_ERR;
+  return Register(env, classes.natives) ? JNI_VERSION_1_6 : JNI_ERR;
+}
+
+extern "C" JNIEXPORT void JNICALL JNI_OnUnload(JavaVM* vm, void*) {
+  JNIEnv* env = nullptr;
+  if (vm->GetEnv(reinterpret_cast<void**>(&env), JNI_VERSION_1_6) != JNI_OK) return;
+  for (jclass one : {classes.natives, classes.string, classes.exception}) env->DeleteGlobalRef(one);
+  classes = {};
+}
