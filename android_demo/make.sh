@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# make.sh test|screenshots|apk BUILD (called by the Makefile, in the repository's root, with .venv/bin in PATH): what can be
-# had of the demo without an Android SDK. Says what it skips and why. PHONE_LIBRARY: a libtetraphone_jni.so for arm64-v8a.
+# make.sh test|screenshots|apk BUILD: what can be had of the demo without an Android SDK; says what it skips and why.
+# The Makefile calls it, in the repository's root, with .venv/bin in PATH. PHONE_LIBRARY: a library for arm64-v8a.
 set -euo pipefail
 step=$1
 build=$2
@@ -17,10 +17,17 @@ needs() {
   done
 }
 
+# quietly LOG COMMAND …: shows the log only if the command fails.
+quietly() {
+  local log=$1
+  shift
+  "$@" > "$log" 2>&1 || { cat "$log"; exit 1; }
+}
+
 host_library() {
-  cmake -S android_demo/recognizer/src/main/cpp -B "$build/host" -G Ninja \
-    -DPython_ROOT_DIR="$PWD/.venv" -DPython_FIND_VIRTUALENV=ONLY > "$build/host.log" || { cat "$build/host.log"; exit 1; }
-  cmake --build "$build/host"
+  quietly "$build/host.log" cmake -S android_demo/recognizer/src/main/cpp -B "$build/host" -G Ninja \
+    -DPython_ROOT_DIR="$PWD/.venv" -DPython_FIND_VIRTUALENV=ONLY
+  quietly "$build/host.log" cmake --build "$build/host"
 }
 
 # The same sources for aarch64, but for Linux: with glibc, and with ExecuTorch beside it.
@@ -29,12 +36,12 @@ stand_in() {
   local wheel java
   wheel=$(bash tests/recognizer/aarch64_wheel.sh build/recognizer-aarch64) || exit 1
   java=$(dirname "$(dirname "$(realpath "$(command -v javac)")")")  # for its headers
-  cmake -S android_demo/recognizer/src/main/cpp -B "$build/stand-in" -G Ninja -DCMAKE_SYSTEM_NAME=Linux \
-    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
+  quietly "$build/stand-in.log" cmake -S android_demo/recognizer/src/main/cpp -B "$build/stand-in" -G Ninja \
+    -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \
     -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_BUILD_TYPE=MinSizeRel \
-    -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" -DJAVA_INCLUDE_PATH="$java/include" -DJAVA_INCLUDE_PATH2="$java/include/linux" \
-    -DJAVA_JVM_LIBRARY="$java/lib/server/libjvm.so" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
-  cmake --build "$build/stand-in" > "$build/stand-in.log" || { cat "$build/stand-in.log"; exit 1; }
+    -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" -DJAVA_JVM_LIBRARY="$java/lib/server/libjvm.so" \
+    -DJAVA_INCLUDE_PATH="$java/include" -DJAVA_INCLUDE_PATH2="$java/include/linux"
+  quietly "$build/stand-in.log" cmake --build "$build/stand-in"
   aarch64-linux-gnu-strip "$build/stand-in/libtetraphone_jni.so"
 }
 
@@ -45,14 +52,19 @@ apk() {
   else
     stand_in || return 0
     echo "no PHONE_LIBRARY is given: the APKs hold a library for aarch64 Linux, for checks only"
-    python android_demo/build_apk.py "$build/maven" "$build/apk" --library "$build/stand-in/libtetraphone_jni.so" --stand-in
+    python android_demo/build_apk.py "$build/maven" "$build/apk" --stand-in \
+      --library "$build/stand-in/libtetraphone_jni.so"
   fi
   python android_demo/check_apk.py "$build"/apk/tetraphone-int8*.apk --build "$build/maven" --limit 2000000
   python android_demo/check_apk.py "$build"/apk/tetraphone-all*.apk --build "$build/maven" --limit 3000000
 }
 
 needs "the Android demo" java:openjdk-17-jdk-headless javac:openjdk-17-jdk-headless mvn:maven || exit 0
-[[ $(uname -sm) == "Linux x86_64" ]] || { echo "skipped: the Android demo, since its aapt2 runs on Linux on x86-64 only"; exit 0; }
+if [[ $(uname -sm) != "Linux x86_64" ]]; then
+  echo "skipped: the Android demo, since its aapt2 is for Linux on x86-64"
+  exit 0
+fi
+rm -rf "$build"/maven/{classes,test-classes,gen}  # Kotlin's plugin leaves what has no source any more
 case $step in
   test)
     bash android_demo/lint.sh
