@@ -178,7 +178,7 @@ jdoubleArray Phones(JNIEnv* env, const std::vector<tetraphone_phone>& phones) {
   }
   const auto size = static_cast<jsize>(numbers.size());
   jdoubleArray array = env->NewDoubleArray(size);
-  if (array != nullptr) env->SetDoubleArrayRegion(array, 0, size, numbers.data());
+  if (array != nullptr && size > 0) env->SetDoubleArrayRegion(array, 0, size, numbers.data());
   return array;
 }
 
@@ -219,7 +219,7 @@ jfloatArray Bands(JNIEnv* env, jobject, jlong stream) {
     if (Checked(env, count) < 0) return nullptr;
     const auto size = static_cast<jsize>(bands.size());
     jfloatArray array = env->NewFloatArray(size);
-    if (array != nullptr) env->SetFloatArrayRegion(array, 0, size, bands.data());
+    if (array != nullptr && size > 0) env->SetFloatArrayRegion(array, 0, size, bands.data());
     return array;
   });
 }
