@@ -7,7 +7,8 @@ BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
-.PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark real-speech clean
+.PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark real-speech android \
+        screenshots apk clean
 
 setup: .venv/ready
 
@@ -34,7 +35,7 @@ demo: setup
 	@ls -l demo/*.pte
 	@echo "The picture is demo/phones.png; curves and confusions are in demo/run."
 
-test: setup lint types cpp-tests arm-tests recognizer-tests arm-recognizer
+test: setup lint types cpp-tests arm-tests recognizer-tests arm-recognizer android
 	$(BIN)/pytest
 
 lint: setup
@@ -83,6 +84,22 @@ fuzz: setup build/fuzz/ready
 
 arm-recognizer: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/recognizer/aarch64.sh build/recognizer-aarch64
+
+# The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
+android: build/android/prepared
+	PATH=$(CURDIR)/$(BIN):$$PATH bash android_demo/make.sh test build/android
+
+# The pictures of android_demo/screenshots.
+screenshots: build/android/prepared
+	PATH=$(CURDIR)/$(BIN):$$PATH bash android_demo/make.sh screenshots build/android
+
+# PHONE_LIBRARY=path of a libtetraphone_jni.so for arm64-v8a puts that one into them.
+apk: build/android/prepared
+	PATH=$(CURDIR)/$(BIN):$$PATH bash android_demo/make.sh apk build/android
+
+build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.pte)
+	$(BIN)/python android_demo/prepare.py build/android --corpora $(CORPORA)
+	touch $@
 
 benchmark: setup
 	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json
