@@ -48,6 +48,7 @@ stand_in() {
 apk() {
   needs "the APK" zipalign:zipalign apksigner:apksigner dexdump:dexdump || return 0
   if [[ -n ${PHONE_LIBRARY:-} ]]; then
+    python android_demo/check_library.py "$PHONE_LIBRARY"
     python android_demo/build_apk.py "$build/maven" "$build/apk" --library "$PHONE_LIBRARY"
   else
     stand_in || return 0
