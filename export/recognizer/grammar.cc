@@ -1,16 +1,19 @@
 #include "grammar.h"
 
+#include <locale.h>
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <cstdio>
 #include <limits>
-#include <locale>
 #include <new>
 #include <optional>
-#include <sstream>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "words.h"
 
 namespace tetraphone {
 namespace {
@@ -27,23 +30,13 @@ std::string Quoted(const std::string& text) {
   return quoted + "'";
 }
 
-std::vector<std::string> Fields(const std::string& line) {
-  constexpr const char* kBlanks = " \t\r";
-  std::vector<std::string> fields;
-  for (std::size_t end = 0;;) {
-    const std::size_t first = line.find_first_not_of(kBlanks, end);
-    if (first == std::string::npos) return fields;
-    end = std::min(line.find_first_of(kBlanks, first), line.size());
-    fields.push_back(line.substr(first, end - first));
-  }
-}
-
 // All of `text`, whatever the locale.
 std::optional<double> Number(const std::string& text) {
-  std::istringstream stream(text);
-  stream.imbue(std::locale::classic());
-  double value;
-  if (!(stream >> value) || stream.peek() != std::istringstream::traits_type::eof()) return std::nullopt;
+  static const locale_t classic = newlocale(LC_ALL_MASK, "C", nullptr);
+  if (text.empty() || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
+  char* end = nullptr;
+  const double value = strtod_l(text.c_str(), &end, classic);
+  if (end != text.c_str() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -82,22 +75,29 @@ class Reader {
   }
 
   Failure Lines() {
-    std::ifstream file(path_, std::ios::binary);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "rb"), std::fclose);
     if (!file) return Unreadable();
-    std::string line(kLongestLine + 1, '\0');
-    while (file.getline(line.data(), static_cast<std::streamsize>(line.size()))) {
-      ++line_;
-      const auto read = static_cast<std::size_t>(file.gcount());
-      const std::vector<std::string> fields = Fields(line.substr(0, file.eof() ? read : read - 1));
-      if (fields.empty()) continue;
-      if (Failure failure = fields.size() <= 2 ? Final(fields) : Arc(fields)) return failure;
+    std::string line;
+    for (int character; (character = std::getc(file.get())) != EOF;) {
+      if (character == '\n') {
+        if (Failure failure = Line(line)) return failure;
+        line.clear();
+      } else if (line.size() < kLongestLine) {
+        line.push_back(static_cast<char>(character));
+      } else {
+        ++line_;
+        return Fault("longer than " + std::to_string(kLongestLine) + " characters; one arc or final state a line");
+      }
     }
-    if (file.bad()) return Unreadable();
-    if (!file.eof()) {
-      ++line_;
-      return Fault("longer than " + std::to_string(kLongestLine) + " characters; one arc or final state a line");
-    }
-    return std::nullopt;
+    if (std::ferror(file.get())) return Unreadable();
+    return Line(line);
+  }
+
+  Failure Line(const std::string& line) {
+    ++line_;
+    const std::vector<std::string> fields = Words(line);
+    if (fields.empty()) return std::nullopt;
+    return fields.size() <= 2 ? Final(fields) : Arc(fields);
   }
 
   Failure Final(const std::vector<std::string>& fields) {

@@ -16,11 +16,11 @@
 #include <cstring>
 #include <new>
 #include <optional>
-#include <sstream>
 
 #include "../kernels/layers.h"
 #include "../operators/operators.h"
 #include "heap_bytes.h"
+#include "words.h"
 
 namespace tetraphone {
 namespace {
@@ -138,11 +138,10 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
 
 Failure Model::ReadInfo() {
   Metadata data(program_);
-  std::istringstream symbols(data.Get<std::string>("phones"));
-  for (std::string phone; symbols >> phone;) {
+  info_.phones = Words(data.Get<std::string>("phones"));
+  for (const std::string& phone : info_.phones) {
     if (phone.size() > kLongestPhone)
       return Damaged(name_, "a phone's symbol is " + std::to_string(phone.size()) + " bytes long");
-    info_.phones.push_back(phone);
   }
   FeatureOptions& features = info_.features;
   features.sample_rate = data.Size("sample_rate");
