@@ -24,25 +24,25 @@ SINCE = {
         __FD_SET_chk __android_log_assert __android_log_print __android_log_vprint __android_log_write
         __ctype_get_mb_cur_max __cxa_atexit __cxa_finalize __errno __memcpy_chk __memmove_chk __memset_chk __open_2
         __read_chk __stack_chk_fail __stack_chk_guard __strcat_chk __strchr_chk __strcpy_chk __strlen_chk __strncpy_chk
-        __system_property_get __vsnprintf_chk __vsprintf_chk _exit abort android_dlopen_ext android_set_abort_message
-        arc4random atoi atol btowc calloc ceil clock_gettime close closelog cos cosf dl_iterate_phdr dladdr dlclose
-        dlerror dlopen dlsym exit exp exp2 expf fabs fclose fflush fileno floor fmaxf fminf fmod fmodf fopen fprintf
-        fputc fputs fread free freelocale fseek fseeko fstat ftello fwrite getauxval getc getenv gettimeofday isalnum
-        isdigit_l islower_l isupper_l iswalpha_l iswblank_l iswcntrl_l iswctype iswdigit_l iswlower_l iswprint_l
-        iswpunct_l iswspace_l iswupper_l iswxdigit_l isxdigit isxdigit_l ldexpf localeconv log log2 logf lround lseek
-        lstat madvise mallinfo malloc mbrlen mbrtowc mbsnrtowcs mbsrtowcs mbtowc memchr memcmp memcpy memmove memset
-        mmap mprotect munmap nanosleep nearbyintf newlocale open openlog posix_memalign pow powf pthread_atfork
-        pthread_cond_broadcast pthread_cond_destroy pthread_cond_signal pthread_cond_timedwait pthread_cond_wait
-        pthread_create pthread_detach pthread_equal pthread_getspecific pthread_join pthread_key_create
-        pthread_key_delete pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock
-        pthread_mutex_unlock pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_settype pthread_once
-        pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock pthread_self pthread_setspecific putc puts
-        quick_exit raise read realloc round roundf sched_yield setbuf setlocale sigaction sin sinf snprintf sqrt sqrtf
-        sscanf stat strcat strchr strcmp strcoll_l strcpy strdup strerror strerror_r strftime_l strlen strncmp strncpy
-        strrchr strstr strtod strtof strtol strtold_l strtoll strtoll_l strtoul strtoull strtoull_l strxfrm_l swprintf
-        syscall sysconf syslog tanh tanhf time tolower_l toupper_l towlower_l towupper_l ungetc uselocale usleep
-        vasprintf vfprintf vsnprintf vsscanf wcrtomb wcscoll_l wcslen wcsnrtombs wcsxfrm_l wctob wctype wmemchr wmemcmp
-        wmemcpy wmemmove wmemset write
+        __system_property_get __vsnprintf_chk __vsprintf_chk _exit abort abs android_dlopen_ext
+        android_set_abort_message arc4random atoi atol btowc calloc ceil clock_gettime close closelog cos cosf
+        dl_iterate_phdr dladdr dlclose dlerror dlopen dlsym exit exp exp2 expf fabs fclose feof ferror fflush fileno
+        floor fmaxf fminf fmod fmodf fopen fprintf fputc fputs fread free freelocale fseek fseeko fstat ftello fwrite
+        getauxval getc getenv gettimeofday isalnum isdigit_l islower_l isupper_l iswalpha_l iswblank_l iswcntrl_l
+        iswctype iswdigit_l iswlower_l iswprint_l iswpunct_l iswspace_l iswupper_l iswxdigit_l isxdigit isxdigit_l
+        ldexpf localeconv log log2 logf lround lseek lstat madvise mallinfo malloc mbrlen mbrtowc mbsnrtowcs mbsrtowcs
+        mbtowc memchr memcmp memcpy memmove memset mmap mprotect munmap nanosleep nearbyintf newlocale open openlog
+        posix_memalign pow powf pthread_atfork pthread_cond_broadcast pthread_cond_destroy pthread_cond_signal
+        pthread_cond_timedwait pthread_cond_wait pthread_create pthread_detach pthread_equal pthread_getspecific
+        pthread_join pthread_key_create pthread_key_delete pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock
+        pthread_mutex_trylock pthread_mutex_unlock pthread_mutexattr_destroy pthread_mutexattr_init
+        pthread_mutexattr_settype pthread_once pthread_rwlock_rdlock pthread_rwlock_unlock pthread_rwlock_wrlock
+        pthread_self pthread_setspecific putc puts quick_exit raise read realloc round roundf sched_yield setbuf
+        setlocale sigaction sin sinf snprintf sqrt sqrtf sscanf stat strcat strchr strcmp strcoll_l strcpy strdup
+        strerror strerror_r strftime_l strlen strncmp strncpy strrchr strstr strtod strtof strtol strtold_l strtoll
+        strtoll_l strtoul strtoull strtoull_l strxfrm_l swprintf syscall sysconf syslog tanh tanhf time tolower_l
+        toupper_l towlower_l towupper_l ungetc uselocale usleep vasprintf vfprintf vsnprintf vsscanf wcrtomb wcscoll_l
+        wcslen wcsnrtombs wcsxfrm_l wctob wctype wmemchr wmemcmp wmemcpy wmemmove wmemset write
     """,
     23: "__cxa_thread_atexit_impl __gnu_strerror_r __register_atfork fmemopen stderr stdin stdout",
     24: "__write_chk",
