@@ -1,0 +1,296 @@
+package org.tetraphone.demo
+
+import android.Manifest
+import android.net.Uri
+import android.os.Looper
+import org.json.JSONObject
+import org.junit.After
+import org.junit.Assert.assertEquals
+import org.junit.Assert.assertNull
+import org.junit.Assert.assertTrue
+import org.junit.Before
+import org.junit.Test
+import org.junit.runner.RunWith
+import org.robolectric.RuntimeEnvironment
+import org.robolectric.Shadows.shadowOf
+import org.robolectric.annotation.Config
+import org.robolectric.shadows.ShadowAudioRecord
+import org.tetraphone.PhonemeRecognizer
+import java.io.ByteArrayInputStream
+import java.io.File
+import java.io.IOException
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
+import kotlin.random.Random
+
+/** The engine with the real recogniser; the microphone plays recordings. */
+@RunWith(Runner::class)
+@Config(sdk = [34, 35])
+class EngineTest {
+    private val app = RuntimeEnvironment.getApplication()
+    private val expected = File(System.getProperty("tetraphone.expected")!!)
+    private val recordings = expected.listFiles()!!.filter { it.extension == "wav" }.sorted()
+    private lateinit var engine: Engine
+
+    @Before
+    fun start() {
+        shadowOf(app).grantPermissions(Manifest.permission.RECORD_AUDIO)
+        engine = Engine(app, WavDecoder)
+        waitFor("a model") { engine.state.model != null }
+    }
+
+    @After
+    fun end() = engine.close()
+
+    @Test
+    fun listeningGivesThePhonesOfTheCommand() {
+        for (wav in recordings) {
+            listenTo(Player(samples(wav)))
+            assertEquals(wav.name, phones(wav), engine.state.live.phones.map { it.symbol })
+            assertEquals(engine.state.live.phones.size, engine.state.live.finalPhones)
+            assertEquals(0L, engine.state.figures!!.lostSamples)
+            assertTrue(engine.state.live.frames > 0)
+        }
+    }
+
+    @Test
+    fun shortAndStarvedReadsChangeNothing() {
+        val wav = recordings.last()
+        val random = Random(1)
+        listenTo(Player(samples(wav)) { random.nextInt(0, 300) })
+        assertEquals(phones(wav), engine.state.live.phones.map { it.symbol })
+    }
+
+    @Test
+    fun aMicrophoneThatWasTakenAwayIsTakenUpAgain() {
+        val wav = recordings.last()
+        val player = Player(samples(wav))
+        player.dead = true
+        ShadowAudioRecord.setSourceProvider { player }
+        engine.listen()
+        waitFor("a retry") { player.refused > 1 }
+        player.dead = false
+        waitFor("all of it") { heard(player) }
+        engine.stop()
+        assertEquals(phones(wav), engine.state.live.phones.map { it.symbol })
+    }
+
+    @Test
+    fun aPermissionThatIsWithdrawnEndsListening() {
+        ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 60)) }
+        engine.listen()
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
+        shadowOf(app).denyPermissions(Manifest.permission.RECORD_AUDIO)
+        waitFor("the end") { engine.state.microphone == MicrophoneState.NO_PERMISSION }
+        engine.listen()
+        assertEquals(MicrophoneState.NO_PERMISSION, engine.state.microphone)
+    }
+
+    @Test
+    fun leavingReleasesTheMicrophoneAndComingBackTakesIt() {
+        ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 600)) }
+        engine.listen()
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
+        engine.leave()
+        assertEquals(MicrophoneState.OFF, engine.state.microphone)
+        engine.comeBack()
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
+        engine.stop()
+        engine.leave()
+        engine.comeBack()
+        assertEquals(MicrophoneState.OFF, engine.state.microphone)
+    }
+
+    @Test
+    fun modelsAreSwappedWhileListening() {
+        ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 600)) }
+        engine.listen()
+        var settled = 0L
+        repeat(100) { turn ->
+            val model = engine.state.models[turn % engine.state.models.size]
+            engine.choose(model)
+            waitFor("$model") { engine.state.model == model && engine.state.live.seconds in 0.001..600.0 }
+            if (turn == 10) settled = PhonemeRecognizer.nativeBytes
+        }
+        assertEquals(MicrophoneState.LISTENING, engine.state.microphone)
+        assertTrue("${PhonemeRecognizer.nativeBytes} after $settled", PhonemeRecognizer.nativeBytes < 1.5 * settled)
+        engine.stop()
+        assertNull(engine.state.error)
+    }
+
+    @Test
+    fun aForeignModelIsCopiedAndUsedByTheNextProcessToo() {
+        val bytes = app.assets.open("models/${engine.state.model!!.name}.pte").use { it.readBytes() }
+        engine.importModel(provided("mine.pte", bytes))
+        waitFor("the model") { engine.state.model == Model("mine", bytes.size.toLong(), imported = true) }
+        assertTrue(engine.state.model in engine.state.models)
+        engine.close()
+        engine = Engine(app, WavDecoder)
+        waitFor("the model again") { engine.state.model?.name == "mine" }
+    }
+
+    @Test
+    fun brokenModelsAreRefusedAndTheOneInUseStays() {
+        val before = engine.state.model
+        val bytes = app.assets.open("models/${before!!.name}.pte").use { it.readBytes() }
+        val flipped = bytes.copyOf().also { it[it.size / 2] = (it[it.size / 2] + 1).toByte() }
+        val broken = mapOf(
+            "empty" to ByteArray(0),
+            "cut" to bytes.copyOf(bytes.size / 2),
+            "flipped" to flipped,
+            "picture" to Random(1).nextBytes(10_000),
+        )
+        for ((name, content) in broken) {
+            engine.importModel(provided("$name.pte", content))
+            waitFor(name) { engine.state.error != null }
+            assertTrue(engine.state.error, name in engine.state.error!!)
+            engine.dismissError()
+        }
+        assertEquals(before, engine.state.model)
+        assertTrue(engine.state.models.none { it.imported })
+        listenTo(Player(samples(recordings.last())))
+        assertEquals(phones(recordings.last()), engine.state.live.phones.map { it.symbol })
+    }
+
+    @Test
+    fun aRecordingGivesThePhonesOfTheCommand() {
+        for (wav in recordings) {
+            engine.openRecording(Uri.fromFile(wav))
+            waitFor(wav.name) { engine.state.recording?.progress == 1f }
+            val recording = engine.state.recording!!
+            assertEquals(wav.name, recording.name)
+            assertEquals(phones(wav), recording.sound.phones.map { it.symbol })
+            assertEquals(samples(wav).size / 16000.0, recording.durationSeconds!!, 1e-3)
+            assertTrue(recording.sound.bands.copy(0, FloatArray(recording.sound.bands.bands)))
+        }
+        engine.closeRecording()
+        assertNull(engine.state.recording)
+    }
+
+    @Test
+    fun aRecordingThatCannotBeDecodedIsRefusedByName() {
+        engine.openRecording(Uri.fromFile(File(expected, "none.wav")))
+        waitFor("its refusal") { engine.state.error != null }
+        assertTrue(engine.state.error, "none.wav" in engine.state.error!!)
+        assertNull(engine.state.recording)
+    }
+
+    @Test
+    fun practiceComparesWhatWasHeard() {
+        val word = engine.words.first()
+        engine.practise(word)
+        assertEquals(PractiseState(word, listening = false), engine.state.practise)
+        // Silence behind the word makes a pause.
+        ShadowAudioRecord.setSourceProvider { Player(samples(recordings.last()) + ShortArray(16000 * 8)) }
+        engine.startPractise()
+        waitFor("the result") { engine.state.practise?.listening == false }
+        val result = engine.state.practise!!.result
+        // An untrained model hears nothing.
+        if (result != null) assertEquals(word.phones, result.mapNotNull { it.expected })
+        waitFor("the release") { engine.state.microphone == MicrophoneState.OFF }
+    }
+
+    @Test
+    fun measuringGivesARowForEachModelAndSet() {
+        val before = PhonemeRecognizer.instructionSet
+        engine.measure()
+        waitFor("the end") { !engine.state.measure.running && engine.state.measure.rows.isNotEmpty() }
+        val turns = engine.state.models.flatMap { m -> PhonemeRecognizer.instructionSets.map { m.name to it } }
+        assertEquals(turns, engine.state.measure.rows.map { it.model to it.instructionSet })
+        for (rows in engine.state.measure.rows.groupBy {
+            it.model
+        }.values) {
+            assertEquals(1, rows.map { it.phones }.toSet().size)
+        }
+        assertEquals(before, PhonemeRecognizer.instructionSet)
+    }
+
+    @Test
+    fun closingWhileItListensIsSafe() {
+        repeat(20) {
+            ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 600)) }
+            engine.listen()
+            waitFor("sound") { engine.state.live.seconds > 0 }
+            engine.close()
+            engine = Engine(app, WavDecoder)
+            waitFor("a model") { engine.state.model != null }
+        }
+    }
+
+    private fun listenTo(player: Player) {
+        ShadowAudioRecord.setSourceProvider { player }
+        engine.listen()
+        waitFor("all of it") { heard(player) }
+        engine.stop()
+        idle()
+    }
+
+    private fun heard(player: Player) = engine.state.live.seconds * 16000 > player.sound.size - 1
+
+    private fun provided(name: String, content: ByteArray): Uri {
+        val uri = Uri.parse("content://elsewhere/$name")
+        shadowOf(app.contentResolver).registerInputStream(uri, ByteArrayInputStream(content))
+        return uri
+    }
+
+    private fun phones(wav: File): List<String> {
+        val phones = JSONObject(File(expected, "${wav.nameWithoutExtension}.json").readText()).getJSONArray("phones")
+        return List(phones.length()) { phones.getJSONObject(it).getString("phone") }
+    }
+
+    private fun waitFor(what: String, condition: () -> Boolean) {
+        val end = System.nanoTime() + 60_000_000_000
+        while (!condition()) {
+            check(System.nanoTime() < end) { "$what did not come in a minute: ${engine.state}" }
+            Thread.sleep(2)
+            idle()
+        }
+    }
+
+    private fun idle() = shadowOf(Looper.getMainLooper()).idle()
+
+    /** A microphone that plays a recording, then is silent; never far ahead of the recogniser, so that nothing is lost. */
+    private inner class Player(val sound: ShortArray, private val most: () -> Int = { 320 }) :
+        ShadowAudioRecord.AudioRecordSource {
+        @Volatile
+        var dead = false
+
+        @Volatile
+        var refused = 0
+        private var given = 0
+
+        override fun readInShortArray(into: ShortArray, offset: Int, size: Int, blocking: Boolean): Int {
+            if (dead) return (-6).also { refused++ } // ERROR_DEAD_OBJECT
+            if (given >= sound.size || (given > 4000 && given - engine.state.live.seconds * 16000 > 4000)) {
+                Thread.sleep(1)
+                return 0
+            }
+            val count = minOf(size, most(), sound.size - given)
+            sound.copyInto(into, offset, given, given + count)
+            given += count
+            return count
+        }
+    }
+
+    private object WavDecoder : Decoder {
+        override fun decode(uri: Uri, sink: (Decoder.Piece) -> Boolean) {
+            val file = File(uri.path!!)
+            if (!file.exists()) throw IOException("there is no such file")
+            val all = samples(file)
+            for (first in all.indices step 1000) {
+                val piece = all.copyOfRange(first, minOf(first + 1000, all.size))
+                val end = (first + piece.size) / 16000.0
+                if (!sink(Decoder.Piece(piece, piece.size, 16000, 1, end, all.size / 16000.0))) return
+            }
+        }
+    }
+
+    private companion object {
+        /** 16 kHz, mono, 16 bits, behind a header of 44 bytes: prepare.py's. */
+        fun samples(wav: File): ShortArray {
+            val bytes = ByteBuffer.wrap(wav.readBytes()).order(ByteOrder.LITTLE_ENDIAN)
+            bytes.position(44)
+            return ShortArray(bytes.remaining() / 2) { bytes.getShort() }
+        }
+    }
+}
