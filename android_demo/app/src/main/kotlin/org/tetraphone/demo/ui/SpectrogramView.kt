@@ -170,7 +170,7 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
     fun labels(): List<Label> {
         val (left, right) = visible()
         val top = height - labelsHeight() + barHeight + 2 * gap
-        val ends = FloatArray(LANES) { Float.NEGATIVE_INFINITY }
+        val ends = FloatArray(LANES) { if (whole) gap.toFloat() else Float.NEGATIVE_INFINITY }
         val found = mutableListOf<Label>()
         for ((index, phone) in sound.phones.withIndex()) {
             if (x(phone.end) < left - perSecond || x(phone.start) > right) continue
