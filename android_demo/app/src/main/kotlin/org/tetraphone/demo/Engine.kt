@@ -69,9 +69,9 @@ class Engine internal constructor(private val context: Context, decoder: Decoder
     fun importModel(uri: Uri) {
         inBackground {
             val (model, recognizer) = models.import(uri)
+            store.update { copy(models = this@Engine.models.list()) }
             live.use(recognizer, model)
             models.remember(model)
-            store.update { copy(models = this@Engine.models.list()) }
         }
     }
 

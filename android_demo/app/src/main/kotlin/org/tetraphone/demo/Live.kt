@@ -31,9 +31,10 @@ internal class Live(private val context: Context, private val store: Store) : Au
         stop()
         synchronized(lock) {
             before = 0.0
-            recognizer?.let {
-                it.reset()
-                begin(it)
+            recognizer?.let { recognizer ->
+                recognizer.reset()
+                begin(recognizer)
+                store.update { copy(live = sound()) }
             }
         }
         val capture = Capture(context) { store.update { copy(microphone = it) } }
