@@ -208,6 +208,7 @@ class MainActivity :
     }
 
     override fun onRequestPermissionsResult(request: Int, permissions: Array<out String>, results: IntArray) {
+        if (results.isEmpty()) return // cancelled, since another request is open
         if (permission == Permission.GRANTED) begin()
         purpose = null
         show(shown)
