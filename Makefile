@@ -7,8 +7,8 @@ BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
-.PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark real-speech android \
-        screenshots apk clean
+.PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
+        apk clean
 
 setup: .venv/ready
 
@@ -31,9 +31,10 @@ demo: setup
 	$(TETRAPHONE) export demo/qlstm-float32.pt demo/qlstm-float32.pte
 	$(TETRAPHONE) export demo/qlstm-int8.pt demo/qlstm-int8.pte
 	$(TETRAPHONE) evaluate demo/qlstm-int8.pte demo/corpus:test --show 1
-	$(TETRAPHONE) recognize $$(ls demo/corpus/audio/test* | head -n 1) --plot demo/phones.png
+	$(TETRAPHONE) recognize $$(ls demo/corpus/audio/test* | head -n 1) --model demo/qlstm-int8.pte --plot demo/phones.png
+	$(TETRAPHONE) recognize android_demo/app/src/main/assets/measure.wav --plot demo/english.png
 	@ls -l demo/*.pte
-	@echo "The picture is demo/phones.png; curves and confusions are in demo/run."
+	@echo "The pictures are demo/phones.png and, by the model that ships, demo/english.png; curves are in demo/run."
 
 test: setup lint types cpp-tests arm-tests recognizer-tests arm-recognizer android
 	$(BIN)/pytest
@@ -109,9 +110,13 @@ benchmark: setup
 	  --recordings $(CORPORA)/speechocean762/WAVE --output benchmarks/results/recognizer.json \
 	  $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON)),@echo "skipped: the recogniser, which needs the model of make demo")
 
-# Half an hour or more of two cores; resumes where it was interrupted. See benchmarks/README.md.
-real-speech: setup
-	TETRAPHONE=$(TETRAPHONE) CORPORA=$(CORPORA) bash benchmarks/real_speech.sh
+# The models that ship, from corpora to cards: hours of one core each; continues where it was interrupted.
+RECIPES ?= pretrained tiny
+models: setup
+	for recipe in $(RECIPES); do \
+	  $(TETRAPHONE) train --recipe $$recipe $(CORPORA) --output build/$$recipe --resume || exit 1; \
+	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte models/ || exit 1; done
+	$(BIN)/python benchmarks/models.py --corpora $(CORPORA) $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON))
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache

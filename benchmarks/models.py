@@ -307,7 +307,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
     for path in sorted(models.glob(f"{name}-*.pt*")):
         if path.name.removeprefix(name).startswith(("-float32.pt", "-int")):
             sums.append([f"`{path.name}`", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"])
-    network, trained = model["network"], model["trained"]
+    network, history = model["network"], models / f"{name}.history.md"
     return CARD.substitute(
         name=name,
         recipe="tiny" if name.endswith("tiny") else "pretrained",
@@ -316,7 +316,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         layers=network["layers"],
         hidden=network["hidden"],
         delay=round(1000 * model["delay seconds"]),
-        epochs=trained["epochs"],
+        history=history.read_text(encoding="utf-8") if history.exists() else "",
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),

@@ -26,7 +26,7 @@ from tetraphone.train.phones import TimedPhone
 
 from .native import library
 
-SHIPPED = Path(__file__).parent / "models"
+SHIPPED = Path(__file__).parent.parent / "models"
 DEMO = Path("demo")
 PIECE = 256
 """Items that one call hands over."""
