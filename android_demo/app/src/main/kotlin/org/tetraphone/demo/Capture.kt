@@ -42,8 +42,9 @@ internal class Capture(private val context: Context, private val tell: (Micropho
             do {
                 if (!permitted) return tell(MicrophoneState.NO_PERMISSION)
                 val record = open()
-                if (record == null) tell(MicrophoneState.BUSY) else read(record)
-            } while (!end.await(if (record == null) RETRY_MILLIS else 0, TimeUnit.MILLISECONDS))
+                val heard = record != null && read(record)
+                if (!heard && !ended) tell(MicrophoneState.BUSY)
+            } while (!end.await(if (heard) 0 else RETRY_MILLIS, TimeUnit.MILLISECONDS))
             tell(MicrophoneState.OFF)
         } catch (_: SecurityException) {
             tell(MicrophoneState.NO_PERMISSION)
@@ -77,10 +78,11 @@ internal class Capture(private val context: Context, private val tell: (Micropho
         return null
     }
 
-    /** Until the end, or until the device takes the microphone away. */
-    private fun read(record: AudioRecord) {
+    /** Until the end, or until the device takes the microphone away; whether it gave any sound before. */
+    private fun read(record: AudioRecord): Boolean {
         val samples = ShortArray(record.sampleRate / READS_A_SECOND)
         var reads = 0
+        var heard = false
         try {
             while (!ended) {
                 if (reads % READS_A_SECOND == 0) {
@@ -89,10 +91,12 @@ internal class Capture(private val context: Context, private val tell: (Micropho
                 }
                 reads++
                 val count = record.read(samples, 0, samples.size)
-                if (count < 0) return
+                if (count < 0) return heard
+                if (count > 0) heard = true
                 if (count == 0) end.await(1, TimeUnit.MILLISECONDS) // starved
                 ring.put(samples, count)
             }
+            return heard
         } finally {
             runCatching { record.stop() }
             record.release()

@@ -28,12 +28,12 @@ internal object Export {
 
     /** Praat's, one tier; empty intervals between the phones. */
     fun textGrid(recording: RecordingState): String {
-        val end = recording.sound.seconds
+        val end = maxOf(recording.sound.seconds, recording.sound.phones.lastOrNull()?.end ?: 0.0)
         val intervals = mutableListOf<Triple<Double, Double, String>>()
         var last = 0.0
         for (phone in recording.sound.phones) {
             if (phone.start > last) intervals += Triple(last, phone.start, "")
-            intervals += Triple(phone.start, phone.end, phone.symbol)
+            intervals += Triple(maxOf(last, phone.start), phone.end, phone.symbol)
             last = phone.end
         }
         if (end > last) intervals += Triple(last, end, "")

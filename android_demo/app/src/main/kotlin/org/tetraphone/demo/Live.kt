@@ -13,6 +13,7 @@ internal class Live(private val context: Context, private val store: Store) : Au
     private var phones = emptyList<Phone>()
     private var bands = BandHistory(0, 0.0)
     private var before = 0.0 // seconds of sound before the stream's start
+    private var missed = 0L // samples that came before there was a recogniser
     private var capture: Capture? = null
     private var worker: Thread? = null
 
@@ -31,6 +32,7 @@ internal class Live(private val context: Context, private val store: Store) : Au
         stop()
         synchronized(lock) {
             before = 0.0
+            missed = 0
             recognizer?.let { recognizer ->
                 recognizer.reset()
                 begin(recognizer)
@@ -72,9 +74,14 @@ internal class Live(private val context: Context, private val store: Store) : Au
         if (untilPause) Thread(capture::close).start() // which waits for nobody but the microphone's thread
     }
 
-    /** Whether the speaker pauses, or does not begin. */
+    /** Whether the speaker pauses, or has had long enough for a word. */
     private fun accept(samples: ShortArray, count: Int, capture: Capture, meter: Meter): Boolean {
-        val recognizer = recognizer ?: return false
+        val recognizer = recognizer
+        if (recognizer == null) { // still being loaded
+            before += count.toDouble() / capture.rate
+            missed += count
+            return false
+        }
         try {
             val (final, provisional) = meter.time(count.toDouble() / capture.rate) {
                 recognizer.accept(samples, count, capture.rate)
@@ -82,10 +89,10 @@ internal class Live(private val context: Context, private val store: Store) : Au
             }
             bands.append(recognizer.bands())
             phones = (phones + final).takeLast(PHONES)
-            meter.seen(phones + provisional, capture.ring.written.toDouble() / capture.rate - before)
-            val figures = meter.figures(modelBytes, capture.ring.lost)
+            meter.seen(phones + provisional, before, capture.ring.written.toDouble() / capture.rate)
+            val figures = meter.figures(modelBytes, capture.ring.lost + missed)
             store.update { copy(live = sound(provisional), figures = figures) }
-            return recognizer.paused || (phones.isEmpty() && recognizer.seconds > SILENCE)
+            return recognizer.paused || recognizer.seconds > WORD_SECONDS
         } catch (failure: RecognizerException) {
             store.update { copy(error = failure.message) }
             recognizer.reset()
@@ -103,7 +110,8 @@ internal class Live(private val context: Context, private val store: Store) : Au
 
     private fun begin(recognizer: PhonemeRecognizer) {
         phones = emptyList()
-        bands = BandHistory(recognizer.info.bands, recognizer.info.hop)
+        val kept = 2 * KEPT_SECONDS / recognizer.info.hop
+        bands = BandHistory(recognizer.info.bands, recognizer.info.hop, kept.toInt())
     }
 
     private fun sound(provisional: List<Phone> = emptyList()) =
@@ -113,8 +121,11 @@ internal class Live(private val context: Context, private val store: Store) : Au
         /** Samples at a time: 20 ms at 16 kHz. */
         const val PIECE = 320
 
-        /** Seconds after which nobody will say the word any more. */
-        const val SILENCE = 6.0
+        /** A word takes no longer, whatever noise goes on behind it. */
+        const val WORD_SECONDS = 8.0
+
+        /** Of the spectrogram: more than the widest screen shows. */
+        const val KEPT_SECONDS = 30.0
 
         /** Phones to keep: more than the spectrogram shows. */
         const val PHONES = 400

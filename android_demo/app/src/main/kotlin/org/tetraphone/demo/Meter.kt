@@ -22,10 +22,11 @@ internal class Meter {
         }
     }
 
-    /** [captured]: seconds of sound that the microphone had given when these phones were known. */
-    fun seen(phones: List<Phone>, captured: Double) {
-        for (phone in phones.filter { it.end > newest }) delays += maxOf(0.0, captured - phone.end)
-        newest = maxOf(newest, phones.lastOrNull()?.end ?: 0.0)
+    /** [phones] of a stream that began at [start] were known when the microphone had given [captured] seconds. */
+    fun seen(phones: List<Phone>, start: Double, captured: Double) {
+        val ends = phones.map { start + it.end }
+        for (end in ends.filter { it > newest }) delays += maxOf(0.0, captured - end)
+        newest = maxOf(newest, ends.lastOrNull() ?: 0.0)
         while (delays.size > DELAYS) delays.removeFirst()
     }
 

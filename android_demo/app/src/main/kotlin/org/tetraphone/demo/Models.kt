@@ -17,9 +17,9 @@ internal class Models(private val context: Context) {
 
     /** The one chosen last, else the first. */
     val chosen: Model?
-        get() = list().run { find { it.name == settings.getString(CHOSEN, null) } ?: firstOrNull() }
+        get() = list().run { find { file(it).path == settings.getString(CHOSEN, null) } ?: firstOrNull() }
 
-    fun remember(model: Model) = settings.edit().putString(CHOSEN, model.name).apply()
+    fun remember(model: Model) = settings.edit().putString(CHOSEN, file(model).path).apply()
 
     /** Copies what the assets hold, once for each version of the app. */
     fun unpack() {

@@ -16,67 +16,68 @@ internal class Recordings(
     private val decoder: Decoder,
 ) : AutoCloseable {
     private val main = Handler(Looper.getMainLooper())
-    private var worker: Thread? = null
     private var player: MediaPlayer? = null
 
+    /** The recording that is open; a new one for each [open], so that a thread of an earlier one ends by itself. */
     @Volatile
-    private var wanted: Uri? = null
+    private var wanted: Wanted? = null
+
+    private class Wanted(val uri: Uri)
 
     /** [model] may wait, and throw as the recogniser does. */
     fun open(uri: Uri, model: () -> Model) {
         close()
-        wanted = uri
+        val opened = Wanted(uri)
+        wanted = opened
         store.update { copy(recording = RecordingState(displayName(context, uri), uri, 0f)) }
-        worker = Thread({ recognise(uri, model) }, "recording").apply { start() }
+        Thread({ recognise(opened, model) }, "recording").start()
     }
 
     /** Stops and forgets it. */
     override fun close() {
         wanted = null
-        worker?.join()
-        worker = null
         player?.release()
         player = null
         store.update { copy(recording = null) }
     }
 
     fun play() {
-        val uri = wanted ?: return
+        val wanted = wanted ?: return
         val player = player ?: MediaPlayer().also { fresh ->
             try {
-                fresh.setDataSource(context, uri)
+                fresh.setDataSource(context, wanted.uri)
                 fresh.prepare()
             } catch (failure: Exception) {
                 fresh.release()
-                return fail(uri, failure.message)
+                return fail(wanted, failure.message)
             }
-            fresh.setOnCompletionListener { change { copy(playing = false, position = 0.0) } }
+            fresh.setOnCompletionListener { change(wanted) { copy(playing = false, position = 0.0) } }
             this.player = fresh
         }
         player.start()
-        change { copy(playing = true) }
+        change(wanted) { copy(playing = true) }
         follow(player)
     }
 
     fun pause() {
         player?.takeIf { it.isPlaying }?.pause()
-        change { copy(playing = false) }
+        wanted?.let { change(it) { copy(playing = false) } }
     }
 
     private fun follow(playing: MediaPlayer) {
         if (playing != player || store.state.recording?.playing != true) return
-        change { copy(position = playing.currentPosition / 1000.0) }
+        change(wanted ?: return) { copy(position = playing.currentPosition / 1000.0) }
         main.postDelayed({ follow(playing) }, FOLLOW_MILLIS)
     }
 
-    private fun recognise(uri: Uri, model: () -> Model) {
+    private fun recognise(opened: Wanted, model: () -> Model) {
         try {
             models.open(model()).use { recognizer ->
                 var phones = emptyList<Phone>()
                 var bands: BandHistory? = null
                 fun sound(history: BandHistory) =
                     Sound(history, history.frames, phones, phones.size, recognizer.seconds)
-                decoder.decode(uri) { piece ->
+                decoder.decode(opened.uri) { piece ->
                     val frames = (piece.duration ?: LONGEST) / recognizer.info.hop
                     val history = bands ?: BandHistory(
                         recognizer.info.bands,
@@ -87,7 +88,7 @@ internal class Recordings(
                     history.append(recognizer.bands())
                     phones = phones + recognizer.poll()
                     val progress = piece.duration?.let { (piece.end / it).toFloat().coerceAtMost(0.99f) } ?: 0.5f
-                    change {
+                    change(opened) {
                         copy(
                             progress = progress,
                             sound = sound(history),
@@ -95,26 +96,27 @@ internal class Recordings(
                             piece.duration ?: piece.end,
                         )
                     }
-                    wanted == uri
+                    wanted == opened
                 }
                 recognizer.finish()
                 val history = bands ?: throw IOException("it holds no sound")
                 history.append(recognizer.bands())
                 phones = phones + recognizer.poll()
-                change { copy(progress = 1f, sound = sound(history), durationSeconds = recognizer.seconds) }
+                change(opened) { copy(progress = 1f, sound = sound(history), durationSeconds = recognizer.seconds) }
             }
         } catch (failure: Exception) { // providers of other apps throw what they like
-            fail(uri, failure.message ?: failure.toString())
+            fail(opened, failure.message ?: failure.toString())
         }
     }
 
-    private fun fail(uri: Uri, reason: String?) = store.update {
-        copy(error = context.getString(R.string.recording_refused, displayName(context, uri), reason), recording = null)
+    private fun fail(failed: Wanted, reason: String?) {
+        val message = context.getString(R.string.recording_refused, displayName(context, failed.uri), reason)
+        store.update { if (wanted == failed) copy(error = message, recording = null) else this }
     }
 
-    /** Of the recording that is open, if it still is. */
-    private fun change(how: RecordingState.() -> RecordingState) =
-        store.update { copy(recording = recording?.takeIf { it.uri == wanted }?.how() ?: recording) }
+    /** Of [opened], if it is still the one that is open. */
+    private fun change(opened: Wanted, how: RecordingState.() -> RecordingState) =
+        store.update { if (wanted == opened) copy(recording = recording?.how()) else this }
 
     private companion object {
         const val FOLLOW_MILLIS = 33L

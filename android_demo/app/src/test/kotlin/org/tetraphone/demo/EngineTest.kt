@@ -1,6 +1,8 @@
 package org.tetraphone.demo
 
 import android.Manifest
+import android.media.AudioManager
+import android.media.MediaRecorder
 import android.net.Uri
 import android.os.Looper
 import org.json.JSONObject
@@ -15,6 +17,7 @@ import org.robolectric.RuntimeEnvironment
 import org.robolectric.Shadows.shadowOf
 import org.robolectric.annotation.Config
 import org.robolectric.shadows.ShadowAudioRecord
+import org.robolectric.util.ReflectionHelpers
 import org.tetraphone.PhonemeRecognizer
 import java.io.ByteArrayInputStream
 import java.io.File
@@ -73,6 +76,45 @@ class EngineTest {
         waitFor("all of it") { heard(player) }
         engine.stop()
         assertEquals(phones(wav), engine.state.live.phones.map { it.symbol })
+    }
+
+    @Test
+    fun aMicrophoneThatGivesOnlyErrorsIsTriedOnceASecond() {
+        val player = Player(ShortArray(16000))
+        player.dead = true
+        ShadowAudioRecord.setSourceProvider { player }
+        val start = System.nanoTime()
+        engine.listen()
+        waitFor("two tries") { player.refused >= 2 && engine.state.microphone == MicrophoneState.BUSY }
+        val seconds = (System.nanoTime() - start) / 1e9
+        assertTrue("${player.refused} tries in $seconds s", player.refused <= 1 + seconds)
+    }
+
+    @Test
+    fun eachSampleOfALongStallIsCounted() {
+        val total = 16000 * 300
+        val flood = Flood(total)
+        ShadowAudioRecord.setSourceProvider { flood }
+        engine.listen()
+        fun counted() = engine.state.run { live.seconds * 16000 + (figures?.lostSamples ?: 0) }
+        waitFor("losses") { (engine.state.figures?.lostSamples ?: 0) > 0 && counted() > total - 1 }
+        engine.stop()
+        assertEquals(total.toDouble(), counted(), 0.5)
+    }
+
+    @Test
+    fun aSilencedMicrophoneIsShown() {
+        val audio = app.getSystemService(AudioManager::class.java)!!
+        val shadow = shadowOf(audio)
+        val source = MediaRecorder.AudioSource.VOICE_RECOGNITION
+        val config = shadow.createActiveRecordingConfiguration(0, source, app.packageName)
+        ReflectionHelpers.setField(config, "mClientSilenced", true)
+        shadow.setActiveRecordingConfigurations(listOf(config), false)
+        ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 600)) }
+        engine.listen()
+        waitFor("silence") { engine.state.microphone == MicrophoneState.SILENCED }
+        shadow.setActiveRecordingConfigurations(emptyList(), false)
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
     }
 
     @Test
@@ -182,7 +224,8 @@ class EngineTest {
         engine.practise(word)
         assertEquals(PractiseState(word, listening = false), engine.state.practise)
         // Silence behind the word makes a pause.
-        ShadowAudioRecord.setSourceProvider { Player(samples(recordings.last()) + ShortArray(16000 * 8)) }
+        val player = Player(samples(recordings.last()) + ShortArray(16000 * 8))
+        ShadowAudioRecord.setSourceProvider { player }
         engine.startPractise()
         waitFor("the result") { engine.state.practise?.listening == false }
         val result = engine.state.practise!!.result
@@ -270,6 +313,14 @@ class EngineTest {
             sound.copyInto(into, offset, given, given + count)
             given += count
             return count
+        }
+    }
+
+    /** A microphone that waits for nobody, as after a stall. */
+    private class Flood(private var left: Int) : ShadowAudioRecord.AudioRecordSource {
+        override fun readInShortArray(into: ShortArray, offset: Int, size: Int, blocking: Boolean): Int {
+            if (left == 0) Thread.sleep(1)
+            return minOf(size, left).also { left -= it }
         }
     }
 
