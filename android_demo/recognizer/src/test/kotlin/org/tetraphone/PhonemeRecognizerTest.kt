@@ -117,13 +117,19 @@ class PhonemeRecognizerTest {
 
     @Test
     fun provisionalPhonesFollowFinalOnes() = PhonemeRecognizer(int8).use {
-        it.accept(sound, sound.size, 16000)
-        val final = it.poll()
-        val provisional = it.provisional()
-        assertTrue(provisional.isNotEmpty() && provisional.first().start >= final.last().start)
-        assertEquals(provisional, it.provisional())
-        assertEquals(emptyList<Phone>(), it.poll())
-        assertEquals(sound.size / 16000.0, it.seconds, 1e-9)
+        var end = 0.0 // of the last final phone
+        var seen = 0
+        for (first in 0..sound.size - 480 step 480) {
+            it.accept(sound.copyOfRange(first, first + 480), 480, 16000)
+            end = it.poll().lastOrNull()?.end ?: end
+            val provisional = it.provisional()
+            assertTrue("$end $provisional", provisional.all { phone -> phone.start >= end })
+            assertEquals(provisional, it.provisional())
+            assertEquals(emptyList<Phone>(), it.poll())
+            assertEquals((first + 480) / 16000.0, it.seconds, 1e-9)
+            seen += provisional.size
+        }
+        assertTrue("none", seen > 0)
     }
 
     @Test
@@ -324,7 +330,7 @@ class PhonemeRecognizerTest {
         val one = PhonemeRecognizer.nativeBytes - before
         assertTrue("$one", one in 50_000..2_000_000)
         repeat(20) { mapped.accept(sound, sound.size, 16000).also { mapped.poll() } }
-        assertEquals("grows", one.toDouble(), (PhonemeRecognizer.nativeBytes - before).toDouble(), 1000.0)
+        assertTrue("grows", PhonemeRecognizer.nativeBytes - before <= one + 4096) // what a longer list of phones needs
         val copied = PhonemeRecognizer(int8.readBytes(), "copy")
         assertTrue(PhonemeRecognizer.nativeBytes - before > one + int8.length())
         mapped.close()
