@@ -6,6 +6,7 @@ import android.view.Gravity
 import android.view.ViewGroup.LayoutParams.WRAP_CONTENT
 import android.widget.ImageButton
 import android.widget.LinearLayout
+import android.widget.ScrollView
 import org.tetraphone.demo.R
 
 /** What went wrong, until it is dismissed. */
@@ -30,9 +31,13 @@ internal class ErrorBanner(context: Context, dismiss: () -> Unit) : LinearLayout
             contentDescription = context.getString(R.string.dismiss)
             setOnClickListener { dismiss() }
         }
-        addView(message, LayoutParams(0, WRAP_CONTENT, 1f))
+        addView(ScrollView(context).apply { addView(message) }, LayoutParams(0, WRAP_CONTENT, 1f))
         addView(close, LayoutParams(touch, touch))
     }
+
+    /** Half of a small window at most: what it covers must stay in reach. */
+    override fun onMeasure(width: Int, height: Int) =
+        super.onMeasure(width, MeasureSpec.makeMeasureSpec(MeasureSpec.getSize(height) / 2, MeasureSpec.AT_MOST))
 
     fun show(error: String?) {
         showIf(error != null)

@@ -95,7 +95,7 @@ class LayoutTest {
         return listOfNotNull(
             "ellipsised".takeIf { (0 until layout.lineCount).any { layout.getEllipsisCount(it) > 0 } },
             "higher than its view: ${layout.height} > $room".takeIf { layout.height > room },
-            "wider than its view".takeIf { (0 until layout.lineCount).any { layout.getLineWidth(it) > wide + 1 } },
+            "wider than its view".takeIf { (0 until layout.lineCount).any { layout.getLineMax(it) > wide + 1 } },
             outside(text)?.let { "cut by ${Screen.name(it)}" },
         ).map { "${Screen.name(text)} is $it" }
     }

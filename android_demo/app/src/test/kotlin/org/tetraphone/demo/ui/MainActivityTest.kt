@@ -9,6 +9,7 @@ import android.provider.Settings
 import android.view.View
 import android.widget.Button
 import android.widget.ScrollView
+import android.widget.TextView
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertFalse
 import org.junit.Assert.assertNotNull
@@ -135,7 +136,8 @@ class MainActivityTest {
                 assertNotSame(before, screen.activity)
                 assertSame(engine, screen.engine)
                 assertEquals("turn $turn", MicrophoneState.LISTENING, engine.state.microphone)
-                assertTrue(screen.sees(R.string.stop_listening))
+                val button = screen.find<TextView>(R.id.primary)
+                assertEquals(screen.activity.getString(R.string.stop_listening), button.text.toString())
             }
             val after = PhonemeRecognizer.nativeBytes
             assertTrue("$after bytes, $memory before", after < 1.5 * memory) // queues come and go

@@ -104,6 +104,7 @@ internal class Screen(
             return if (view is TextView) "$id “${view.text}”" else id
         }
 
-        fun place(view: View): Rect = Rect().also { view.getGlobalVisibleRect(it) }
+        /** What of the view is in sight; empty if it is scrolled away. */
+        fun place(view: View): Rect = Rect().also { if (!view.getGlobalVisibleRect(it)) it.setEmpty() }
     }
 }
