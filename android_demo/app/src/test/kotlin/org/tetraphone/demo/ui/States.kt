@@ -22,9 +22,9 @@ import java.nio.ByteOrder
 /** States as the engine gives them, of real sound. */
 internal object States {
     private val models = listOf(
-        Model("english-int8.pte", 1_240_000, imported = false),
-        Model("english-int4.pte", 712_000, imported = false),
-        Model("english-tiny-int8.pte", 310_000, imported = false),
+        Model("english-int8", 722_960, imported = false),
+        Model("english-int4", 409_104, imported = false),
+        Model("english-tiny-int8", 315_408, imported = false),
     )
 
     /** What the model of the app hears in the recording of Measure. */
@@ -35,8 +35,8 @@ internal object States {
         delaySeconds = 0.184,
         processBytes = 61_400_000,
         recognizerBytes = 423_000,
-        modelBytes = 1_240_000,
-        instructionSet = "neon_dotprod",
+        modelBytes = 722_960,
+        instructionSet = "dotprod",
         lostSamples = 0,
     )
 
@@ -86,7 +86,7 @@ internal object States {
     val measured = idle.copy(
         measure = MeasureState(
             rows = models.flatMap { model ->
-                listOf("scalar" to 0.061, "neon" to 0.019, "neon_dotprod" to 0.0123).map { (set, factor) ->
+                listOf("scalar" to 0.061, "neon" to 0.019, "dotprod" to 0.0123).map { (set, factor) ->
                     MeasureRow(model.name, set, factor, 22, model.bytes)
                 }
             },
