@@ -14,7 +14,7 @@ from tetraphone.train.confidence import Confidence, calibration_error, fit
 from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
-from tetraphone.train.phones import TimedPhone
+from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.scoring import matches
 
 
@@ -52,7 +52,7 @@ def test_matches_follow_the_alignment() -> None:
 def test_times_are_compared_where_the_corpus_has_them() -> None:
     times = (("SIL", 0.0, 0.1), ("AH", 0.1, 0.2), ("S", 0.2, 0.35))
     utterance = Utterance("u", "s", Path("u.wav"), 0.0, 0.4, ("AH", "S"), "", times)
-    worth = Worth()
+    worth = Worth(ARPABET)
     worth.add(utterance, [TimedPhone("AH", 0.12, 0.15, 0.9), TimedPhone("T", 0.2, 0.3, 0.2)])
     worth.add(replace(utterance, times=None), [TimedPhone("S", 0.3, 0.4, 0.6)])
     assert worth.right == [True, False, True]
