@@ -25,12 +25,12 @@ import numpy as np
 import soundfile
 import soxr
 import tyro
+from peer import DECODER
 from scipy.signal import butter, sosfilt
 from tqdm import tqdm
 
 from tetraphone.export.cli import machine
 from tetraphone.export.model import load_model
-from tetraphone.export.recognizer import Recognizer
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.train.audio import Samples, read_recording
@@ -45,9 +45,6 @@ FIGURES = "figures.json"
 PEER = """
 import json, sys
 import soundfile
-from pocketsphinx import Decoder, get_model_path
-decoder = Decoder(hmm=get_model_path("en-us/en-us"), allphone=get_model_path("en-us/en-us-phone.lm.bin"),
-                  lw=2.0, beam=1e-20, pbeam=1e-20, loglevel="FATAL")
 for line in sys.stdin:
     samples, _ = soundfile.read(line.rstrip("\\n"), dtype="int16")
     decoder.start_utt()
@@ -55,7 +52,6 @@ for line in sys.stdin:
     decoder.end_utt()
     print(json.dumps([segment.word for segment in decoder.seg() or ()]), flush=True)
 """
-"""pocketsphinx's phone loop with the beams of its own documentation."""
 
 
 @dataclass(frozen=True)
@@ -141,13 +137,9 @@ def confusions(score: Score, count: int = 10) -> list[str]:
     wrong = [(n, pair) for pair, n in score.errors["all"].confusions.items() if pair[0] != pair[1]]
     texts = []
     for n, (reference, heard) in sorted(wrong, reverse=True)[:count]:
-        what = (
-            f"{reference} as {heard}"
-            if reference and heard
-            else f"{reference} missed"
-            if reference
-            else f"{heard} added"
-        )
+        what = f"{reference} as {heard}" if reference else f"{heard} added"
+        if not heard:
+            what = f"{reference} missed"
         texts.append(f"{what} ({n})")
     return texts
 
@@ -201,7 +193,9 @@ def peer_score(python: Path, items: list[Item]) -> dict[str, Any]:
     """pocketsphinx on the same recordings; its silences and fillers are left out."""
     score = Score()
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen([python, "-c", PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [python, "-c", DECODER + PEER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert process.stdin is not None
         assert process.stdout is not None
         path = Path(folder) / "a.wav"
@@ -235,14 +229,13 @@ def measure(options: Options) -> dict[str, Any]:
                 "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
                 "network": {**checkpoint.options["network"]},
                 "trained": checkpoint.options,
+                "delay seconds": round(checkpoint.features.delay, 4),
                 "files": {},
             }
             for path in [floats, *sorted(options.models.glob(f"{name}-int[0-9].pte"))]:
                 number_format = path.stem.rsplit("-", 1)[1]
                 loaded[name, number_format] = load_model(path)
                 result["models"][name]["files"][number_format] = {"bytes": path.stat().st_size, "sets": {}}
-                with Recognizer.load(path) as recognizer:
-                    result["models"][name]["delay seconds"] = round(recognizer.delay, 4)
         sets = {set_name: items[: options.utterances] for set_name, items in test_sets(options.corpora)}
         peers: dict[str, Future[dict[str, Any]]] = {}
         if options.peer_python is not None:  # at the same time: it takes longer than all of ours

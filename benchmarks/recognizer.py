@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import soundfile
 import tyro
+from peer import DECODER
 
 from tetraphone.export.cli import machine
 from tetraphone.train.audio import Samples, read_recording
@@ -31,16 +32,12 @@ from tetraphone.train.audio import Samples, read_recording
 RATE = 16000
 PEER = """
 import sys, wave
-from pocketsphinx import Decoder, get_model_path
-decoder = Decoder(hmm=get_model_path("en-us/en-us"), allphone=get_model_path("en-us/en-us-phone.lm.bin"),
-                  lw=2.0, beam=1e-20, pbeam=1e-20, loglevel="FATAL")
 with wave.open(sys.argv[1]) as file:
     decoder.start_utt()
     while block := file.readframes(4000):
         decoder.process_raw(block)
     decoder.end_utt()
 """
-"""pocketsphinx's phone loop with the beams of its own documentation."""
 PARTS = {
     "features": r"FrontEnd|Spectrum|Resampler",
     "network": r"executorch|Operator|Layer|[Ll]stm|[Gg]emv|Expand|neon|dotprod|i8mm|scalar|Quanti|Gates|Network",
@@ -160,7 +157,7 @@ def main(options: Options) -> None:
         peer = write_wav(work / "peer.wav", sound(options.recordings, options.peer_seconds))
         first = write_wav(work / "first.wav", sound(options.recordings, 0.25))
         ours = [str(options.command), "--model", str(options.model)]
-        theirs = [str(options.peer_python), "-c", PEER, str(peer)]
+        theirs = [str(options.peer_python), "-c", DECODER + PEER, str(peer)]
         has_peer = (
             options.peer_python is not None and not subprocess.run([*theirs[:2], "import pocketsphinx"]).returncode
         )
