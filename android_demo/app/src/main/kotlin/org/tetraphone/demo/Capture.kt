@@ -13,6 +13,10 @@ import android.os.Process
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit
 
+/** Whether the user allows the microphone now. */
+internal val Context.mayRecord
+    get() = checkSelfPermission(Manifest.permission.RECORD_AUDIO) == PackageManager.PERMISSION_GRANTED
+
 /** The microphone: a thread that does nothing but read it into a ring, until it is closed. */
 internal class Capture(private val context: Context, private val tell: (MicrophoneState) -> Unit) : AutoCloseable {
     /** Hz, once the first samples are in the ring. */
@@ -33,14 +37,12 @@ internal class Capture(private val context: Context, private val tell: (Micropho
     }
 
     private val ended get() = end.count == 0L
-    private val permitted
-        get() = context.checkSelfPermission(Manifest.permission.RECORD_AUDIO) == PackageManager.PERMISSION_GRANTED
 
     private fun run() {
         Process.setThreadPriority(Process.THREAD_PRIORITY_URGENT_AUDIO)
         try {
             do {
-                if (!permitted) return tell(MicrophoneState.NO_PERMISSION)
+                if (!context.mayRecord) return tell(MicrophoneState.NO_PERMISSION)
                 val record = open()
                 val heard = record != null && read(record)
                 if (!heard && !ended) tell(MicrophoneState.BUSY)
@@ -86,7 +88,7 @@ internal class Capture(private val context: Context, private val tell: (Micropho
         try {
             while (!ended) {
                 if (reads % READS_A_SECOND == 0) {
-                    if (!permitted) throw SecurityException("the permission was withdrawn")
+                    if (!context.mayRecord) throw SecurityException("the permission was withdrawn")
                     tell(if (silenced(record)) MicrophoneState.SILENCED else MicrophoneState.LISTENING)
                 }
                 reads++

@@ -1,8 +1,6 @@
 package org.tetraphone.demo
 
-import android.Manifest
 import android.content.Context
-import android.content.pm.PackageManager
 import android.net.Uri
 import org.tetraphone.PhonemeRecognizer.Phone
 import java.io.IOException
@@ -114,8 +112,7 @@ class Engine internal constructor(private val context: Context, decoder: Decoder
     fun dismissError() = store.update { copy(error = null) }
 
     private fun whenPermitted(start: () -> Unit) {
-        val granted = context.checkSelfPermission(Manifest.permission.RECORD_AUDIO) == PackageManager.PERMISSION_GRANTED
-        if (granted) start() else store.update { copy(microphone = MicrophoneState.NO_PERMISSION) }
+        if (context.mayRecord) start() else store.update { copy(microphone = MicrophoneState.NO_PERMISSION) }
     }
 
     /** What goes wrong is the state's error: providers of other apps throw what they like. */

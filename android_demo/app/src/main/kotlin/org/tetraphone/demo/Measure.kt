@@ -33,7 +33,7 @@ internal fun measure(context: Context, models: Models, progress: (MeasureState) 
 }
 
 /** The samples and the rate (Hz) of a WAV file of our own: 16 bit, one channel. */
-private fun readWav(bytes: ByteArray): Pair<ShortArray, Int> {
+internal fun readWav(bytes: ByteArray): Pair<ShortArray, Int> {
     val buffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
     var rate = 0
     var position = 12

@@ -22,8 +22,6 @@ import org.tetraphone.PhonemeRecognizer
 import java.io.ByteArrayInputStream
 import java.io.File
 import java.io.IOException
-import java.nio.ByteBuffer
-import java.nio.ByteOrder
 import kotlin.random.Random
 
 /** The engine with the real recogniser; the microphone plays recordings. */
@@ -241,11 +239,8 @@ class EngineTest {
         waitFor("the end") { !engine.state.measure.running && engine.state.measure.rows.isNotEmpty() }
         val turns = engine.state.models.flatMap { m -> PhonemeRecognizer.instructionSets.map { m.name to it } }
         assertEquals(turns, engine.state.measure.rows.map { it.model to it.instructionSet })
-        for (rows in engine.state.measure.rows.groupBy {
-            it.model
-        }.values) {
-            assertEquals(1, rows.map { it.phones }.toSet().size)
-        }
+        val phones = engine.state.measure.rows.groupBy({ it.model }, { it.phones })
+        for ((model, counts) in phones) assertEquals(model, 1, counts.toSet().size)
         assertEquals(before, PhonemeRecognizer.instructionSet)
     }
 
@@ -338,11 +333,6 @@ class EngineTest {
     }
 
     private companion object {
-        /** 16 kHz, mono, 16 bits, behind a header of 44 bytes: prepare.py's. */
-        fun samples(wav: File): ShortArray {
-            val bytes = ByteBuffer.wrap(wav.readBytes()).order(ByteOrder.LITTLE_ENDIAN)
-            bytes.position(44)
-            return ShortArray(bytes.remaining() / 2) { bytes.getShort() }
-        }
+        fun samples(wav: File): ShortArray = readWav(wav.readBytes()).first
     }
 }

@@ -3,7 +3,7 @@ package org.tetraphone.demo.ui
 import android.Manifest
 import android.app.Activity
 import android.content.Context
-import android.content.pm.PackageManager
+import org.tetraphone.demo.mayRecord
 
 enum class Permission { GRANTED, UNASKED, REFUSED, REFUSED_FOR_GOOD }
 
@@ -19,7 +19,7 @@ internal class MicrophonePermission(private val activity: Activity) {
 
     val state: Permission
         get() {
-            val granted = activity.checkSelfPermission(MICROPHONE) == PackageManager.PERMISSION_GRANTED
+            val granted = activity.mayRecord
             val again = activity.shouldShowRequestPermissionRationale(MICROPHONE)
             if (granted || again) refused = again
             return when {

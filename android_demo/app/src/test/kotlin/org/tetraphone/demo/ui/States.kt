@@ -15,9 +15,8 @@ import org.tetraphone.demo.RecordingState
 import org.tetraphone.demo.Sound
 import org.tetraphone.demo.UiState
 import org.tetraphone.demo.Word
+import org.tetraphone.demo.readWav
 import java.io.File
-import java.nio.ByteBuffer
-import java.nio.ByteOrder
 
 /** States as the engine gives them, of real sound. */
 internal object States {
@@ -96,14 +95,12 @@ internal object States {
     val measuring = measured.copy(measure = measured.measure.copy(running = true, progress = 0.4f))
 
     private fun recognise(wav: File): Sound {
-        val bytes = ByteBuffer.wrap(wav.readBytes()).order(ByteOrder.LITTLE_ENDIAN)
-        bytes.position(44)
-        val samples = ShortArray(bytes.remaining() / 2).also { bytes.asShortBuffer().get(it) }
+        val (samples, rate) = readWav(wav.readBytes())
         val model = checkNotNull(File(System.getProperty("tetraphone.models")).listFiles()).first {
             it.name.endsWith(".pte") && "int8" in it.name && "tiny" !in it.name
         }
         return PhonemeRecognizer(model, PhonemeRecognizer.Options(keepBands = true)).use { recognizer ->
-            recognizer.accept(samples, samples.size, 16000)
+            recognizer.accept(samples, samples.size, rate)
             recognizer.finish()
             val history = BandHistory(recognizer.info.bands, recognizer.info.hop)
             history.append(recognizer.bands())
