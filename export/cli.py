@@ -18,8 +18,9 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixe
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import revision
+from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
+from tetraphone.train.parallel import is_first
 from tetraphone.train.synthesize import SynthesisOptions
-from tetraphone.train.training import TrainOptions
 
 from .benchmark import TrainingBenchmark
 from .recognizer import Recognizer, StreamOptions, default_model
@@ -57,20 +58,30 @@ class Synthesize:
 
 @dataclass(frozen=True)
 class Prepare:
-    """Turn a corpus into lhotse manifests; recordings stay where they are."""
+    """Turn a corpus into lhotse manifests; recordings stay where they are, but for WSJ's compressed ones."""
 
-    form: Positional[Literal["jsonl"]]
-    """jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, text, phones."""
+    form: Positional[Literal["jsonl", "timit", "wsj", "librispeech", "ljspeech", "cmu_arctic", "commonvoice"]]
+    """Its form:
+    - jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, text, phones.
+    - timit: the LDC's tree; 61 phones with times; parts train, dev, test.
+    - wsj: LDC93S6 and LDC94S13; parts train_si84, train_si284, test_dev93, test_eval92; sph2pipe unpacks recordings.
+    - librispeech: the folder of train-clean-100 and so on, each a part.
+    - ljspeech: the folder of metadata.csv and wavs; part all.
+    - cmu_arctic: the folder of cmu_us_awb_arctic and so on; part all.
+    - commonvoice: the folder of en; parts train, dev, test."""
     source: Positional[Annotated[Path, arg(metavar="SOURCE")]]
-    """One manifest, or a folder of *.jsonl, each a part of the corpus."""
+    """The corpus, unpacked; for jsonl one manifest, or a folder of *.jsonl, each a part of the corpus."""
     destination: Positional[Annotated[Path, arg(metavar="FOLDER")]]
     """A new folder for the lhotse manifests."""
+    dictionary: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Words and their ARPABET phones, a line each, for corpora without phones; default: the CMU dictionary, from the
+    extra `dictionary`. Utterances with other words are left out and named."""
     json: Json = False
 
     def run(self) -> dict[str, Any]:
-        from tetraphone.train.prepare import prepare_jsonl
+        from tetraphone.train.prepare import prepare
 
-        return prepare_jsonl(self.source, self.destination)
+        return prepare(self.form, self.source, self.destination, self.dictionary)
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,8 @@ class Train:
     options: Annotated[TrainOptions, arg(name="")] = field(default_factory=TrainOptions)
     resume: bool = False
     """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
+    profile: bool = False
+    """Only show where the time of a step goes: 20 steps under torch's profiler."""
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -147,7 +160,7 @@ class Train:
                     "a recipe takes one folder of corpora, and of the options only --threads; copy its file"
                 )
             return follow(read_recipe(self.recipe, defaults), Path(self.corpora[0]), self.output, self.resume, say)
-        return train(self.corpora, self.output, self.options, self.resume, say, rounded=rounded)
+        return train(self.corpora, self.output, self.options, self.resume, say, rounded=rounded, profile=self.profile)
 
 
 @dataclass(frozen=True)
@@ -282,6 +295,28 @@ class Recognize:
 
 
 @dataclass(frozen=True)
+class Reproduce:
+    """Run a table of experiments, or go on with one: the paper's, or the same comparison on free speech.
+
+    open: RNN, QRNN, LSTM, QLSTM with CTC on speechocean762. timit-rnn, timit-lstm, wsj: the paper's, frame by frame,
+    decoded over a graph (extra `paper`).
+    """
+
+    table: Positional[TableName]
+    source: Positional[Annotated[Path, arg(metavar="SOURCE")]]
+    """open: the folder of free corpora; others: the folder that `tetraphone corpus prepare timit` or `wsj` made."""
+    output: Annotated[Path, arg(metavar="FOLDER")]
+    """For runs and report; what is done there already is kept."""
+    options: Annotated[ReproduceOptions, arg(name="")] = field(default_factory=ReproduceOptions)
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.train.experiments import reproduce
+
+        return reproduce(self.table, self.source, self.output, self.options, say)
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """Measure a figure that the README states, beside what a user would have picked instead."""
 
@@ -327,6 +362,7 @@ Command = (
     | Annotated[Quantize, subcommand("quantize")]
     | Annotated[Export, subcommand("export")]
     | Annotated[Recognize, subcommand("recognize")]
+    | Annotated[Reproduce, subcommand("reproduce")]
     | Annotated[Benchmark, subcommand("benchmark")]
     | Annotated[Info, subcommand("info")]
 )
@@ -369,6 +405,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tetraphone: interrupted", file=sys.stderr)
         return 130
+    if not is_first():
+        return 0
     try:
         if command.json:
             print(json.dumps(result))

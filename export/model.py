@@ -59,7 +59,7 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
         return _from_program(Recognizer.load(path), str(path), options)
     if options not in (None, StreamOptions()):
         raise InputError(f"{path} is a checkpoint, decoded by its best path; export it for other ways to decode")
-    return _from_checkpoint(load_checkpoint(path), str(path))
+    return _from_checkpoint(load_checkpoint(path).to_ship(), str(path))
 
 
 def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
@@ -205,7 +205,7 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     Raises:
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
-    model = _from_checkpoint(replace(checkpoint, confidence=Confidence()), corpus.name)
+    model = _from_checkpoint(replace(checkpoint.to_ship(), confidence=Confidence()), corpus.name)
     worth, problems = Worth(model.phones), list(corpus.problems)
     for utterance, samples, rate in _readable(corpus, problems):
         worth.add(utterance, model.hear(samples, rate, False).phones)

@@ -14,7 +14,8 @@ from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.model import load_checkpoint
-from tetraphone.train.training import MODEL, TrainOptions, read_training_sets, train
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.training import MODEL, read_training_sets, train
 
 from .model import calibrate
 from .writer import export

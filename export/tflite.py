@@ -88,6 +88,7 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         import litert_torch
     except ImportError as error:
         raise InputError(f"cannot write {path}: {error.name} is not installed; {INSTALL}") from error
+    checkpoint.to_ship()
     if checkpoint.quantization:
         raise InputError(f"cannot write {checkpoint.quantization} weights to {path}; export the float checkpoint")
     if checkpoint.network.direction != "uni":

@@ -42,7 +42,8 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     Raises:
         InputError: the network is real or bi-directional.
     """
-    recurrent, output = checkpoint.model.recurrent, checkpoint.model.output
+    model = checkpoint.to_ship().model
+    recurrent, output = model.recurrent, model.output
     assert isinstance(recurrent, Recurrent | QuantizedRecurrent)
     assert isinstance(output, nn.Linear | QuantizedLinear)
     network = checkpoint.network

@@ -44,7 +44,7 @@ def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoi
         InputError: the network is real or bi-directional, or a weight is not finite.
         AssertionError: a weight matrix was left float.
     """
-    model = checkpoint.model
+    model = checkpoint.to_ship().model
     matrices = sum(parameter.dim() > 1 for parameter in model.parameters())
     quantize_(
         model,

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from tetraphone.train import data, training
-from tetraphone.train.training import Run, TrainOptions, train
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.training import Run, train
 
 MOMENTS = (
     (Run, "train_step"),

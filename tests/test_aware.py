@@ -14,7 +14,8 @@ from tetraphone.train import data
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import NetworkOptions, load_checkpoint
-from tetraphone.train.training import Run, TrainOptions, train
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.training import Run, train
 
 OPTIONS = TrainOptions(
     network=NetworkOptions(hidden=16, layers=1), features=FeatureOptions(bands=12), epochs=2, batch_size=3, threads=1

@@ -10,10 +10,23 @@ import pytest
 import torch
 from hamilton import Scalars, product
 from torch import Tensor, nn
+from torch._subclasses import FakeTensorMode
 
+import tetraphone.train.layers
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation
-from tetraphone.train.layers import KINDS, LSTM, QLSTM, QRNN, RNN, Direction, Recurrent, State
+from tetraphone.train.layers import (
+    EIGHT_PRODUCTS_FROM,
+    KINDS,
+    LSTM,
+    QLSTM,
+    QRNN,
+    RNN,
+    Direction,
+    QuaternionLinear,
+    Recurrent,
+    State,
+)
 from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
 
 Kind = Literal["rnn", "lstm", "qrnn", "qlstm"]
@@ -391,3 +404,58 @@ def test_input_of_another_width_is_refused(kind: str) -> None:
     for shape in ((2, 5, 12), (5, 8)):
         with pytest.raises(InputError, match=r"\[batch, frames, 8\] reals"):
             network(kind)(torch.zeros(shape, dtype=torch.float64))
+
+
+@pytest.fixture
+def products(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one at each call of the eight products."""
+    calls: list[int] = []
+
+    def counted(*arguments: Tensor) -> Tensor:
+        calls.append(1)
+        return original(*arguments)
+
+    original = tetraphone.train.layers.eight_products
+    monkeypatch.setattr(tetraphone.train.layers, "eight_products", counted)
+    return calls
+
+
+def wide(inputs: int = 512, outputs: int = 512) -> QuaternionLinear:
+    layer = QuaternionLinear(inputs, outputs, torch.Generator().manual_seed(0))
+    assert layer.bias is not None
+    nn.init.normal_(layer.bias, generator=torch.Generator().manual_seed(1))
+    return layer
+
+
+def test_wide_linear_layers_train_in_eight_products(products: list[int]) -> None:
+    x = random(2, 3, 512).float()
+    trained = wide()(x)
+    assert len(products) == 1
+    assert EIGHT_PRODUCTS_FROM == 512 * 512
+    for narrow in (wide(512, 508), wide(508, 512), wide(256, 256)):
+        narrow(x[..., : narrow.weight.shape[2] * 4])
+    torch.testing.assert_close(wide().eval()(x), trained, rtol=0, atol=1e-5)
+    with torch.no_grad():
+        torch.testing.assert_close(wide()(x), trained, rtol=0, atol=1e-5)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert wide()(x).dtype == torch.bfloat16
+    assert len(products) == 1
+
+
+def test_wide_linear_layers_train_to_the_same_gradients(products: list[int]) -> None:
+    layer, x = wide().double(), random(5, 512)
+    ours = torch.autograd.grad(layer(x).sin().sum(), list(layer.parameters()))
+    theirs = torch.autograd.grad(layer.eval()(x).sin().sum(), list(layer.parameters()))
+    assert len(products) == 1
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_wide_linear_layers_export_as_one_product(training: bool, products: list[int]) -> None:
+    program = torch.export.export(wide().train(training), (random(3, 512).float(),))
+    calls = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
+    assert calls.count("aten.linear.default") == 1
+    assert not any("bmm" in call for call in calls)
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert wide().train(training)(mode.from_tensor(random(3, 512).float())).shape == (3, 512)
+    assert not products

@@ -8,10 +8,15 @@ from torch import Tensor
 from tetraphone.train.errors import InputError
 from tetraphone.train.layers import QuaternionLinear
 from tetraphone.train.quaternion import (
+    BLOCK_ROWS,
+    INPUT_SUMS,
+    OUTPUT_SUMS,
     SIGN_TABLE,
+    WEIGHT_SUMS,
     block_matrix,
     check_quaternion_size,
     conjugate,
+    eight_products,
     hamilton_product,
     norm,
 )
@@ -123,6 +128,69 @@ def test_conjugate_of_a_matrix_is_the_transpose_of_its_block_matrix() -> None:
     weight = random(4, 3, 5)
     conjugate_transpose = weight.mT * torch.tensor([1, -1, -1, -1])[:, None, None]
     assert torch.equal(block_matrix(conjugate_transpose), block_matrix(weight).T)
+
+
+def test_eight_products_are_the_sixteen_of_the_sign_table() -> None:
+    weights, inputs, outputs = (torch.tensor(table) for table in (WEIGHT_SUMS, INPUT_SUMS, OUTPUT_SUMS))
+    sixteen = torch.zeros(4, 4, 4)
+    for row, terms in enumerate(SIGN_TABLE):
+        for column, term in enumerate(terms):
+            sixteen[row, term.component, column] = term.sign
+    assert torch.equal(torch.einsum("yp,pw,px->ywx", outputs, weights, inputs), sixteen)
+
+
+@pytest.mark.parametrize("rows", [0, 1, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 2 * BLOCK_ROWS + 3])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_eight_products_are_the_block_matrix(rows: int, with_bias: bool) -> None:
+    x, weight, bias = random(rows, 20), random(4, 3, 5, seed=1), random(12, seed=2) if with_bias else None
+    weight *= 0.1
+    leaves = [tensor.requires_grad_() for tensor in (x, weight, bias) if tensor is not None]
+    y, expected = eight_products(x, weight, bias), torch.nn.functional.linear(x, block_matrix(weight), bias)
+    torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+    gradient = random(rows, 12, seed=3) / max(1, rows)
+    ours, theirs = (torch.autograd.grad(of, leaves, gradient) for of in (y, expected))
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_eight_products_have_the_gradients_of_differences() -> None:
+    for shape in ((8,), (2, 8), (2, 3, 8), (0, 8)):
+        leaves = [tensor.requires_grad_() for tensor in (random(*shape), random(4, 3, 2, seed=1), random(12, seed=2))]
+        assert torch.autograd.gradcheck(eight_products, leaves)
+        for wanted in range(3):
+            some = [leaf.detach().requires_grad_(index == wanted) for index, leaf in enumerate(leaves)]
+            assert torch.autograd.gradcheck(eight_products, some)
+
+
+def test_eight_products_take_any_strides() -> None:
+    x, weight = random(8, 6).T.requires_grad_(), random(4, 2, 3, seed=1).mT.requires_grad_()
+    y, expected = eight_products(x, weight), x @ block_matrix(weight).T
+    torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+    ours, theirs = (torch.autograd.grad(of.sum(), (x, weight)) for of in (y, expected))
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_eight_products_differentiate_once() -> None:
+    x, weight = random(3, 8).requires_grad_(), random(4, 3, 2).requires_grad_()
+    (gradient,) = torch.autograd.grad(eight_products(x, weight).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("columns", [1, 7, 64, 256])
+def test_eight_products_round_as_a_sum_of_their_length(columns: int) -> None:
+    x, weight = random(64, 4 * columns), random(4, 16, columns, seed=1)
+    x[:, columns : 2 * columns] *= 1e3
+    x, weight = x.float(), weight.float()
+    weights, inputs, outputs = (
+        torch.tensor(table, dtype=torch.float64).abs() for table in (WEIGHT_SUMS, INPUT_SUMS, OUTPUT_SUMS)
+    )
+    summed = torch.einsum("pi,rin->prn", inputs, x.abs().double().view(64, 4, columns))
+    products = summed @ torch.tensordot(weights, weight.abs().double(), 1).mT
+    absolute = torch.einsum("op,prm->rom", outputs, products).flatten(1)
+    exact = x.double() @ block_matrix(weight.double()).T
+    error = (eight_products(x, weight).double() - exact).abs()
+    assert (error <= (columns + 8) * torch.finfo(torch.float32).eps * absolute).all()
+    assert error.any()
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -14,7 +14,7 @@ from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import NetworkOptions
-from tetraphone.train.training import TrainOptions
+from tetraphone.train.options import TrainOptions
 
 DEFAULTS = TrainOptions(threads=1)
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,10 @@ from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import AcousticModel, NetworkOptions, load_checkpoint
+from tetraphone.train.objective import Ctc
+from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
-from tetraphone.train.training import SPEEDS, Run, TrainOptions, ctc_loss, read_metrics, read_training_sets, train
+from tetraphone.train.training import SPEEDS, Run, read_metrics, read_training_sets, train
 
 OPTIONS = TrainOptions(
     network=NetworkOptions(hidden=16, layers=1, dropout=0.2),
@@ -37,7 +39,7 @@ OPTIONS = TrainOptions(
     threads=1,
     checkpoint_steps=1,
     spec_augment=True,
-    acoustics=True,
+    acoustics=1.0,
     speed_perturbation=True,
 )
 
@@ -127,7 +129,7 @@ def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
 def test_the_command_killed_in_its_features_resumes(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
     arguments = f"train {tiny_corpus} --output {tmp_path / 'run'} --hidden 16 --layers 1 --dropout 0.2 --bands 12"
     arguments += " --epochs 2 --batch-size 3 --warmup-steps 4 --threads 1 --checkpoint-steps 1"
-    arguments += " --spec-augment --acoustics --speed-perturbation"
+    arguments += " --spec-augment --acoustics 1 --speed-perturbation"
     command = [sys.executable, "-m", "tetraphone.export.cli", *arguments.split()]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not list((tmp_path / "run").glob(".train.f32*")):
@@ -414,12 +416,14 @@ def batch_of(lengths: list[int], targets: list[list[int]]) -> Batch:
         torch.tensor([target + [0] * (width - len(target)) for target in targets]),
         torch.tensor([len(target) for target in targets]),
         tuple(range(len(lengths))),
+        tuple(map(str, range(len(lengths)))),
     )
 
 
 def gradient(scores: Tensor, batch: Batch) -> tuple[float, Tensor, list[int]]:
     scores = scores.clone().requires_grad_()
-    loss, left_out = ctc_loss(scores, batch)
+    total, phones, left_out = Ctc(()).loss(scores, batch)
+    loss = total / phones.clamp_min(1)
     loss.backward()
     assert scores.grad is not None
     return loss.item(), scores.grad, left_out
@@ -519,24 +523,70 @@ def test_the_learning_rate_warms_up_and_falls_as_a_cosine(tmp_path: Path) -> Non
     assert run.learning_rate() == pytest.approx(0, abs=1e-12)
 
 
+def test_a_cooldown_is_constant_and_then_a_line_to_zero(tmp_path: Path) -> None:
+    run = run_at(tmp_path, learning_rate=0.2, warmup_steps=0, schedule="cooldown", epochs=2)
+    assert rates(run, range(71)) == pytest.approx([0.2] * 71)
+    assert rates(run, (85, 100)) == pytest.approx([0.1, 0.0])
+
+
+def test_epochs_may_change_until_the_rate_falls(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = replace(OPTIONS, schedule="cooldown", epochs=6)
+    whole = train((str(tiny_corpus),), tmp_path / "whole", options, False, silent)
+    end = Run._end_epoch
+
+    def interrupted(run: Run, writer: Any) -> None:
+        end(run, writer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, "_end_epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train((str(tiny_corpus),), tmp_path / "part", replace(options, epochs=3), False, silent)
+    monkeypatch.setattr(Run, "_end_epoch", end)
+    train((str(tiny_corpus),), tmp_path / "part", options, True, silent)
+    left, right = (load_checkpoint(tmp_path / name / "last.pt").model.state_dict() for name in ("whole", "part"))
+    assert whole["steps"] == 6 * -(-8 // options.batch_size)
+    assert all(torch.equal(left[name], right[name]) for name in left)
+    with pytest.raises(InputError, match=r"other options \(epochs\)"):
+        train((str(tiny_corpus),), tmp_path / "part", replace(options, epochs=9), True, silent)
+
+
+def test_a_profile_shows_where_the_time_goes_and_saves_no_model(tiny_corpus: Path, tmp_path: Path) -> None:
+    lines: list[str] = []
+    found = train((str(tiny_corpus),), tmp_path / "run", OPTIONS, False, lines.append, profile=True)
+    assert sum(found["share"].values()) == pytest.approx(100, abs=1)
+    assert all(share > 0 for share in found["share"].values())
+    assert any("aten::" in line for line in lines)
+    assert json.loads(Path(found["trace"]).read_text())["traceEvents"]
+    assert not (tmp_path / "run" / "model.pt").exists()
+
+
+def test_a_stream_trains_like_a_store_and_resumes(tiny_corpus: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, stream=True, dev=(str(tiny_corpus),), speed_perturbation=False)
+    whole = train((str(tiny_corpus),), tmp_path / "run", options, False, silent)
+    assert whole["steps"] == options.epochs * 4, "twelve utterances, three a step"
+    assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["loss"] > 0
+    assert train((str(tiny_corpus),), tmp_path / "run", options, True, silent)["steps"] == whole["steps"]
+    with pytest.raises(InputError, match="no speakers to hold out; give --dev"):
+        train((str(tiny_corpus),), tmp_path / "other", replace(options, dev=()), False, silent)
+    with pytest.raises(InputError, match="leave out --phones corpus"):
+        train((str(tiny_corpus),), tmp_path / "third", replace(options, phones="corpus"), False, silent)
+
+
 def test_halving_follows_the_development_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_at(tmp_path, learning_rate=0.2, warmup_steps=4, schedule="halving", epochs=6)
     monkeypatch.setattr(Run, "checkpoint", lambda self: Unsaved())
     monkeypatch.setattr(training, "replace", lambda checkpoint, training: checkpoint)
-    run.model, run.dev = None, None  # type: ignore[assignment]
+    run.objective = Ctc(())
     assert rates(run, range(4)) == pytest.approx([0.05, 0.1, 0.15, 0.2])
     found = []
     for error in (80.0, 70.0, 69.95, 60.0, 61.0, 50.0):
-        monkeypatch.setattr(training, "evaluate_store", lambda *_, error=error: Rate(error))
+        monkeypatch.setattr(Run, "evaluated", lambda _, error=error: error)
         run._end_epoch(SummaryWriterStub())  # type: ignore[arg-type]
         found.append(run.learning_rate())
     assert found == pytest.approx([0.2, 0.2, 0.1, 0.1, 0.05, 0.05])
     assert run.best == 50.0
-
-
-@dataclass
-class Rate:
-    phone_error_rate: float
 
 
 class Unsaved:
@@ -577,4 +627,4 @@ def test_speed_perturbation_keeps_each_utterance_at_three_speeds(tiny_corpus: Pa
 
 def collate_one(store: FeatureStore, seed: int) -> Batch:
     index = {phone: position + 1 for position, phone in enumerate(ARPABET)}
-    return data.collate(store, [0], OPTIONS.features, store.normalisation(), index, np.random.default_rng(seed))
+    return data.collate(store, [0], OPTIONS.features, store.normalisation(), index, [seed])

@@ -20,6 +20,8 @@ class Acoustics:
     has to be computed from samples again.
     """
 
+    share: float = 1.0
+    """Share of utterances that are changed at all; the shares below are of these."""
     gain_db: tuple[float, float] = (-20.0, 10.0)
     """Range of a change in level, for half of the utterances."""
     tilt_db: float = 3.0
@@ -39,6 +41,8 @@ class Acoustics:
 
     def apply(self, mel: Frames, other: Frames, options: FeatureOptions, random: np.random.Generator) -> Frames:
         """New log-mel energies [frames, bands]; `other` [frames, bands] is the utterance that may serve as noise."""
+        if random.random() >= self.share:
+            return mel
         energy = np.exp(mel.astype(np.float64))
         frames, bands = energy.shape
         if random.random() < self.room:

@@ -4,10 +4,10 @@ import json
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
-from .audio import read_recording
+from .audio import Samples, read_recording
 from .augment import Augmentation
 from .corpus import Utterance
 from .errors import InputError
@@ -35,11 +35,16 @@ def frames_needed(phones: Sequence[str]) -> int:
     return len(phones) + sum(a == b for a, b in pairwise(phones))
 
 
-def _energies(utterance: Utterance, options: FeatureOptions, speeds: Sequence[float]) -> list[Frames] | str:
-    """Log-mel energies at each speed, or what is wrong with the utterance."""
+def energies_at(
+    utterance: Utterance,
+    options: FeatureOptions,
+    speeds: Sequence[float],
+    read: Callable[[Path, int, float, float], Samples] | None = None,
+) -> list[Frames] | str:
+    """Log-mel energies at each speed, or what is wrong with the utterance; `read` stands for `read_recording`."""
     rate = options.sample_rate
     try:
-        samples = read_recording(utterance.audio, rate, utterance.start, utterance.duration)
+        samples = (read or read_recording)(utterance.audio, rate, utterance.start, utterance.duration)
     except InputError as error:
         return f"{utterance.id}: {error}"
     if len(samples) < (utterance.duration - ROUNDING) * rate:
@@ -92,16 +97,21 @@ class FeatureStore:
 
     def normalisation(self) -> Normalisation:
         """Mean and deviation of each band and component over all utterances at the first speed."""
-        total = np.zeros(4 * self.energies.shape[1])
-        squares, frames = np.zeros_like(total), 0
-        for index in range(len(self.utterances)):
-            rows = quaternion_frames(self.mel(index)).astype(np.float64)
-            total += rows.sum(0)
-            squares += np.square(rows).sum(0)
-            frames += len(rows)
-        mean = total / frames
-        deviation = np.sqrt(np.maximum(squares / frames - np.square(mean), 1e-8))
-        return Normalisation(mean.astype(np.float32), deviation.astype(np.float32))
+        return normalisation_of(map(self.mel, range(len(self.utterances))), self.energies.shape[1])
+
+
+def normalisation_of(mels: Iterable[Frames], bands: int) -> Normalisation:
+    """Mean and deviation of each band and component over utterances' log-mel energies."""
+    total = np.zeros(4 * bands)
+    squares, frames = np.zeros_like(total), 0
+    for mel in mels:
+        rows = quaternion_frames(mel).astype(np.float64)
+        total += rows.sum(0)
+        squares += np.square(rows).sum(0)
+        frames += len(rows)
+    mean = total / frames
+    deviation = np.sqrt(np.maximum(squares / frames - np.square(mean), 1e-8))
+    return Normalisation(mean.astype(np.float32), deviation.astype(np.float32))
 
 
 def extract(
@@ -140,7 +150,7 @@ def _compute(
     source: str,
 ) -> None:
     kept, ends, problems, row = [], [], [], 0
-    job = partial(_energies, options=options, speeds=speeds)
+    job = partial(energies_at, options=options, speeds=speeds)
     context = multiprocessing.get_context("spawn")
     with (
         write_atomically(path) as temporary,
@@ -178,6 +188,12 @@ class Batch:
     target_lengths: Tensor
     indices: tuple[int, ...]
     """Places in the store."""
+    ids: tuple[str, ...]
+    """Of the utterances; none: the batch only keeps a process in step with others."""
+
+    def to(self, device: torch.device) -> "Batch":
+        """The batch on a device; lengths stay where CTC wants them."""
+        return replace(self, x=self.x.to(device), targets=self.targets.to(device))
 
 
 def collate(
@@ -186,29 +202,107 @@ def collate(
     options: FeatureOptions,
     normalisation: Normalisation,
     phone_index: dict[str, int],
-    random: np.random.Generator | None = None,
+    seed: Sequence[int] | None = None,
     augmentation: Augmentation = Augmentation(),  # noqa: B008
 ) -> Batch:
-    """One padded batch; with `random`, each utterance at a speed drawn from those of the store, and augmented."""
-    inputs, targets = [], []
+    """One padded batch; with `seed`, each utterance at a speed drawn from those of the store, and augmented.
+
+    What is drawn for an utterance depends on the seed and on the utterance alone, not on the rest of the batch.
+    """
+
+    def other(random: np.random.Generator) -> Frames:
+        return store.mel(int(random.integers(len(store.utterances))))
+
+    inputs = []
     for index in indices:
+        random = None if seed is None else np.random.default_rng([*seed, index])
         speed = 0 if random is None else int(random.integers(store.ends.shape[1]))
-        mel = store.mel(index, speed)
-        if random is not None and augmentation.acoustics is not None:
-            other = store.mel(int(random.integers(len(store.utterances))))
-            mel = augmentation.acoustics.apply(mel, other, options, random)
-        frames = normalisation.apply(quaternion_frames(mel))
-        if random is not None and augmentation.masks is not None:
-            augmentation.masks.apply(frames, random)
-        inputs.append(torch.from_numpy(stack_frames(frames, options)))
-        targets.append(torch.tensor([phone_index[phone] for phone in store.utterances[index].phones]))
+        inputs.append(augmented_input(store.mel(index, speed), options, normalisation, random, augmentation, other))
+    return padded(inputs, [store.utterances[index] for index in indices], phone_index, indices)
+
+
+def augmented_input(
+    mel: Frames,
+    options: FeatureOptions,
+    normalisation: Normalisation,
+    random: np.random.Generator | None,
+    augmentation: Augmentation,
+    other: Callable[[np.random.Generator], Frames],
+) -> Frames:
+    """The network's input [network frames, options.inputs] of one utterance, augmented with `random`.
+
+    Args:
+        other: draws the log-mel energies that may serve as noise.
+    """
+    if random is not None and augmentation.acoustics is not None:
+        mel = augmentation.acoustics.apply(mel, other(random), options, random)
+    frames = normalisation.apply(quaternion_frames(mel))
+    if random is not None and augmentation.masks is not None:
+        augmentation.masks.apply(frames, random)
+    return stack_frames(frames, options)
+
+
+def padded(
+    inputs: Sequence[Frames], utterances: Sequence[Utterance], phone_index: dict[str, int], indices: Sequence[int]
+) -> Batch:
+    """The batch of one or more utterances, with their inputs."""
+    x = [torch.from_numpy(rows) for rows in inputs]
+    targets = [torch.tensor([phone_index[phone] for phone in utterance.phones]) for utterance in utterances]
     return Batch(
-        torch.nn.utils.rnn.pad_sequence(inputs, batch_first=True),
-        torch.tensor([len(x) for x in inputs]),
+        torch.nn.utils.rnn.pad_sequence(x, batch_first=True),
+        torch.tensor([len(rows) for rows in x]),
         torch.nn.utils.rnn.pad_sequence(targets, batch_first=True),
         torch.tensor([len(y) for y in targets]),
         tuple(indices),
+        tuple(utterance.id for utterance in utterances),
     )
+
+
+def idle(options: FeatureOptions) -> Batch:
+    """One frame of silence that belongs to no utterance."""
+    one, none = torch.ones(1, dtype=torch.long), torch.zeros(1, 0, dtype=torch.long)
+    return Batch(torch.zeros(1, 1, options.inputs), one, none, torch.zeros(1, dtype=torch.long), (), ())
+
+
+@dataclass(frozen=True)
+class StoredBatches:
+    """The batches of each epoch from a store: of several processes, each takes its share of every batch."""
+
+    store: FeatureStore
+    options: FeatureOptions
+    normalisation: Normalisation
+    phone_index: dict[str, int]
+    batch_size: int
+    seed: int
+    augmentation: Augmentation
+    rank: int = 0
+    world_size: int = 1
+
+    @property
+    def utterances(self) -> int:
+        return len(self.store.utterances)
+
+    @property
+    def problems(self) -> list[str]:
+        """What was left out, and why."""
+        return list(self.store.problems)
+
+    def steps(self) -> int:
+        """Batches of an epoch."""
+        return -(-self.utterances // self.batch_size)
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[Batch]:
+        """This process's share of each batch of an epoch, from number `skip` on; `idle` where it has none."""
+        order = np.random.default_rng([self.seed, 0, epoch])
+        for number, indices in enumerate(buckets(self.store.lengths, self.batch_size, order)):
+            if number < skip:
+                continue
+            mine = indices[self.rank :: self.world_size]
+            if not mine:
+                yield idle(self.options)
+                continue
+            seed = [self.seed, 1, epoch * self.steps() + number]
+            yield collate(self.store, mine, self.options, self.normalisation, self.phone_index, seed, self.augmentation)
 
 
 def buckets(

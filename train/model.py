@@ -13,13 +13,18 @@ from .confidence import Confidence
 from .errors import InputError
 from .features import FeatureOptions, Normalisation
 from .files import revision, write_atomically
-from .layers import KINDS, Direction, Recurrent, State
+from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State
 from .phones import ARPABET
 from .quaternion import Initialisation
 
 CHECKPOINT_FORMAT = 1
 BLANK = 0
 """The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
+
+
+def outputs(phones: Sequence[str], states: int) -> int:
+    """Outputs of a network: the blank and the phones, or the states of every phone (see `Checkpoint.states`)."""
+    return states * len(phones) if states else len(phones) + 1
 
 
 def score_index(phones: Sequence[str]) -> dict[str, int]:
@@ -41,12 +46,31 @@ class NetworkOptions:
     """uni streams and can be exported; bi reads whole utterances; bi-shared does so with one set of weights."""
     dropout: float = 0.1
     """Probability of zeroing a value between layers, in training."""
+    dense: int = 0
+    """Reals of a dense tanh layer behind the recurrent ones, as in the paper's WSJ networks; 0: none."""
     initialisation: Initialisation = field(default_factory=lambda: Initialisation(axis="centred"))
     """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
+        if self.dense < 0:
+            raise InputError(f"dense is {self.dense}; give the reals of a layer, or 0 for none")
+
+    @property
+    def quaternion(self) -> bool:
+        """Whether the layers are quaternion ones; the output layer is real in any case."""
+        return KINDS[self.kind].quaternion
+
+    def parameters(self, inputs: int, outputs: int) -> int:
+        """How many reals the network learns: what the paper calls its parameters."""
+        kind, share = KINDS[self.kind], 4 if self.quaternion else 1
+        width = self.hidden * (1 if self.direction == "uni" else 2)
+        sets = 2 if self.direction == "bi" else 1
+        rows, columns = kind.gates * self.hidden, [inputs] + (self.layers - 1) * [width]
+        recurrent = sum(sets * rows * ((column + self.hidden) // share + 1) for column in columns)
+        dense = self.dense * (width // share + 1)
+        return recurrent + dense + outputs * ((self.dense or width) + 1)
 
 
 class AcousticModel(nn.Module):
@@ -64,6 +88,16 @@ class AcousticModel(nn.Module):
             initialisation=options.initialisation,
         )
         width = options.hidden * self.recurrent.directions
+        self.dense: nn.Module | None = None
+        if options.dense:
+            if options.quaternion:
+                self.dense = QuaternionLinear(width, options.dense, generator, initialisation=options.initialisation)
+            else:
+                self.dense = nn.Linear(width, options.dense)
+                with torch.no_grad():
+                    self.dense.weight.normal_(0.0, (2 / (width + options.dense)) ** 0.5, generator=generator)
+                    self.dense.bias.zero_()
+            width = options.dense
         self.output = nn.Linear(width, outputs)
         with torch.no_grad():
             self.output.weight.normal_(0.0, (2 / (width + outputs)) ** 0.5, generator=generator)
@@ -73,6 +107,8 @@ class AcousticModel(nn.Module):
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """See `Recurrent.forward`; scores behind an utterance's end mean nothing."""
         y, state = self.recurrent(x, state, lengths)
+        if self.dense is not None:
+            y = self.dense(self.dropout(y)).tanh()
         return self.output(self.dropout(y)), state
 
     def scores(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -80,8 +116,12 @@ class AcousticModel(nn.Module):
 
         A uni-directional network never reads what lies behind a frame, so only the others need the lengths.
         """
-        scores: Tensor = self(x, lengths=None if self.recurrent.directions == 1 else lengths)[0]
+        scores: Tensor = self(x, lengths=self.lengths_needed(lengths))[0]
         return scores
+
+    def lengths_needed(self, lengths: Tensor) -> Tensor | None:
+        """What `forward` needs of the lengths."""
+        return None if self.recurrent.directions == 1 else lengths
 
 
 @dataclass(frozen=True)
@@ -101,6 +141,21 @@ class Checkpoint:
     """What its posteriors are worth; `tetraphone calibrate` fits it."""
     quantization: str = ""
     """Empty for a float model, else the number format of its weights."""
+    states: int = 0
+    """0: scores of the blank and the phones (CTC); else of so many hidden Markov states a phone, phone after phone."""
+
+    def to_ship(self) -> "Checkpoint":
+        """Itself.
+
+        Raises:
+            InputError: it is one of the paper's networks, which cannot be quantised, exported or decoded greedily.
+        """
+        if self.states or self.network.dense:
+            raise InputError(
+                "the network gives scores of hidden Markov states, or has a dense layer: it serves `tetraphone "
+                "reproduce` alone; train one with CTC and dense 0"
+            )
+        return self
 
     def save(self, path: Path) -> None:
         """Writes the checkpoint, whole or not at all."""
@@ -114,6 +169,7 @@ class Checkpoint:
             "weights": self.model.state_dict(),
             "confidence": asdict(self.confidence),
             "quantization": self.quantization,
+            "states": self.states,
             "options": self.options,
             "training": self.training,
             "revision": revision(),
@@ -155,7 +211,8 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
         network["initialisation"] = Initialisation(**network["initialisation"])
         options, features = NetworkOptions(**network), FeatureOptions(**content["features"])
         phones = tuple(content["phones"])
-        model = AcousticModel(options, features.inputs, len(phones) + 1, torch.Generator())
+        states = int(content.get("states", 0))
+        model = AcousticModel(options, features.inputs, outputs(phones, states), torch.Generator())
         checkpoint = Checkpoint(
             model,
             options,
@@ -165,6 +222,7 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             content["options"],
             content["training"],
             Confidence(**content.get("confidence", {})),
+            states=states,
         )
         for name in ("mean", "deviation"):
             if content[name].shape != (4 * features.bands,):

@@ -26,17 +26,17 @@ def _save(figure: Figure, path: Path) -> None:
         figure.savefig(temporary, format="png", dpi=120, bbox_inches="tight")
 
 
-def draw_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
-    """Training loss and development phone error rate by epoch."""
+def draw_curves(metrics: Sequence[dict[str, Any]], measure: str, path: Path) -> None:
+    """Training loss and development error, the key `measure`, by epoch."""
     figure = Figure(figsize=(7, 4))
     loss = figure.add_subplot()
     error = loss.twinx()
     epochs = [line["epoch"] for line in metrics]
     loss.plot(epochs, [line["loss"] for line in metrics], color="tab:blue", marker=".")
-    error.plot(epochs, [line["phone_error_rate"] for line in metrics], color="tab:red", marker=".")
+    error.plot(epochs, [line[measure] for line in metrics], color="tab:red", marker=".")
     loss.set_xlabel("epoch")
-    loss.set_ylabel("training loss a phone, nats", color="tab:blue")
-    error.set_ylabel("development phone error rate, %", color="tab:red")
+    loss.set_ylabel("training loss, nats", color="tab:blue")
+    error.set_ylabel(f"development {measure.replace('_', ' ')}, %", color="tab:red")
     loss.set_ylim(bottom=0)
     error.set_ylim(bottom=0)
     loss.grid(alpha=0.3)
@@ -92,4 +92,28 @@ def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title:
         for part in (spectrogram, labels):
             part.set_xlim(index * row, (index + 1) * row)
     axes[-1].set_xlabel("seconds")
+    _save(figure, path)
+
+
+def draw_tradeoff(points: Sequence[tuple[str, str, str, float, float]], path: Path) -> None:
+    """Error against parameters, a panel a test set and a line a kind of network; the paper's figures are dashed.
+
+    Args:
+        points: (test, kind, "measured" or "paper", parameters, percent).
+    """
+    tests = list(dict.fromkeys(test for test, *_ in points))
+    colours = {"rnn": "tab:orange", "qrnn": "tab:red", "lstm": "tab:cyan", "qlstm": "tab:blue"}
+    figure = Figure(figsize=(5.5 * len(tests), 4))
+    for panel, test in enumerate(tests, 1):
+        axes = figure.add_subplot(1, len(tests), panel)
+        for kind, whose in dict.fromkeys((kind, whose) for found, kind, whose, *_ in points if found == test):
+            line = [(x, y) for found, k, w, x, y in points if (found, k, w) == (test, kind, whose)]
+            style = "-o" if whose == "measured" else "--s"
+            label, strength = (kind.upper(), 1.0) if whose == "measured" else (f"{kind.upper()}, paper", 0.5)
+            axes.plot(*zip(*line, strict=True), style, color=colours[kind], label=label, alpha=strength)
+        axes.set_xscale("log")
+        axes.set_xlabel("parameters")
+        axes.set_ylabel(f"error rate on {test}, %")
+        axes.grid(alpha=0.3, which="both")
+        axes.legend()
     _save(figure, path)

@@ -1,6 +1,8 @@
 """Turns corpora into lhotse manifests."""
 
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 from tqdm import tqdm
 
-from .corpus import Utterance, read_corpus, write_part
+from . import read_speech, timit, wsj
+from .corpus import Corpus, Utterance, read_corpus, write_part
 from .data import frames_needed
 from .errors import InputError
 from .features import FeatureOptions
@@ -19,11 +22,34 @@ BLOCK = 65536
 """Samples decoded at a time."""
 
 
-def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
-    """Writes PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_PART.jsonl.gz; PREFIX is the name of SRC's folder.
+def prepare(form: str, source: Path, destination: Path, dictionary: Path | None = None) -> dict[str, Any]:
+    """Writes the manifests of a corpus in one of `FORMS`: PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_….
 
-    Recordings stay where they are; the manifests hold their absolute paths. Every recording is decoded once; damaged
-    ones, and those with fewer frames (at the default stride) than CTC needs for the phones, are left out.
+    Recordings stay where they are (but see `read_wsj`); the manifests hold their absolute paths. Every recording is
+    decoded once; damaged ones are left out.
+
+    Args:
+        source: the corpus as it is distributed, unpacked.
+        dictionary: for forms with words but without phones; the CMU dictionary by default.
+
+    Returns:
+        {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}, "problems": [what was left out]};
+        "expected" is the number of utterances that a part should have, where the corpus has a protocol.
+
+    Raises:
+        InputError: the corpus, sph2pipe or the dictionary is missing or damaged, or the destination is used.
+    """
+    if dictionary is not None and form in ("jsonl", "timit"):
+        raise InputError(f"{form} has phones of its own: --dictionary {dictionary} is of no use; leave it away")
+    if form != "jsonl" and not source.is_dir():
+        raise InputError(f"there is no folder {source}; give the one that holds the corpus")
+    return FORMS[form](source, destination, dictionary)
+
+
+def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
+    """The form jsonl of `prepare`; PREFIX is the name of the source's folder.
+
+    Recordings with fewer frames (at the default stride) than CTC needs for the phones are left out too.
 
     Args:
         source: one manifest of JSON lines, or a folder of *.jsonl; a part of the corpus each, called as the file.
@@ -38,24 +64,73 @@ def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
     if not manifests:
         raise InputError(f"{source} holds no *.jsonl manifest; give a folder of them, or one of them")
     prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
-    read = {manifest.stem: read_corpus(str(manifest), manifest.stem) for manifest in manifests}
+    read = [read_corpus(str(manifest), manifest.stem) for manifest in manifests]
     new_folder(destination)
-    problems = [problem for corpus in read.values() for problem in corpus.problems]
-    prepared: dict[str, list[tuple[Recording, SupervisionSegment]]] = {part: [] for part in read}
+    return _write(destination, [Corpus(prefix, c.part, c.utterances, c.problems) for c in read])
+
+
+def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str, Any]:
+    new_folder(destination)
+    return _write_found(destination, timit.read_timit(source), timit.EXPECTED)
+
+
+def _prepare_wsj(source: Path, destination: Path, dictionary: Path | None) -> dict[str, Any]:
+    new_folder(destination)
+    return _write_found(destination, wsj.read_wsj(source, destination, dictionary), wsj.EXPECTED)
+
+
+def _prepare_recipe(
+    read: Callable[[Path, Path | None], list[Corpus]], source: Path, destination: Path, dictionary: Path | None
+) -> dict[str, Any]:
+    new_folder(destination)
+    return _write_found(destination, read(source, dictionary), {})
+
+
+FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
+    "jsonl": lambda source, destination, _: prepare_jsonl(source, destination),
+    "timit": _prepare_timit,
+    "wsj": _prepare_wsj,
+    "librispeech": partial(_prepare_recipe, read_speech.read_librispeech),
+    "ljspeech": partial(_prepare_recipe, read_speech.read_ljspeech),
+    "cmu_arctic": partial(_prepare_recipe, read_speech.read_cmu_arctic),
+    "commonvoice": partial(_prepare_recipe, read_speech.read_commonvoice),
+}
+"""Form of a corpus → what prepares it from (source, destination, dictionary)."""
+
+
+def _write_found(destination: Path, corpora: list[Corpus], expected: dict[str, int]) -> dict[str, Any]:
+    """As `_write`, without parts in which nothing was found; utterances too short for CTC stay where counts are fixed.
+
+    Raises:
+        InputError: nothing was found in any part.
+    """
+    found = [corpus for corpus in corpora if corpus.utterances]
+    problems = [problem for corpus in corpora for problem in corpus.problems]
+    if not found:
+        raise InputError(f"the corpus has no usable utterance; {problems[0] if problems else 'it is empty'}")
+    result = _write(destination, found, for_ctc=not expected)
+    for part, counts in result["parts"].items():
+        counts.update({"expected": expected[part]} if expected else {})
+    empty = [problem for corpus in corpora if not corpus.utterances for problem in corpus.problems]
+    return {**result, "problems": [*empty, *result["problems"]]}
+
+
+def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -> dict[str, Any]:
+    """Decodes all recordings, then writes the parts; `for_ctc`: leaves out what has too few frames for its phones."""
+    problems: list[str] = []
+    prepared: dict[tuple[str, str], list[tuple[Recording, SupervisionSegment]]] = {}
     with ThreadPoolExecutor(2) as pool:
-        for part, corpus in read.items():
-            made = pool.map(_prepare, corpus.utterances)
-            bar = tqdm(made, f"preparing {part}", len(corpus.utterances), unit="utt", leave=False, dynamic_ncols=True)
-            for item in bar:
-                if isinstance(item, str):
-                    problems.append(item)
-                else:
-                    prepared[part].append(item)
-    parts = {part: write_part(destination, prefix, part, items) for part, items in prepared.items()}
+        for corpus in corpora:
+            made = pool.map(partial(_prepare, for_ctc=for_ctc), corpus.utterances)
+            label = f"preparing {corpus.part}"
+            items = list(tqdm(made, label, len(corpus.utterances), unit="utt", leave=False, dynamic_ncols=True))
+            problems += [*corpus.problems, *(item for item in items if isinstance(item, str))]
+            prepared[corpus.name, corpus.part] = [item for item in items if not isinstance(item, str)]
+    parts = {part: write_part(destination, prefix, part, items) for (prefix, part), items in prepared.items()}
     return {"corpus": str(destination), "parts": parts, "problems": problems}
 
 
-def _prepare(utterance: Utterance) -> tuple[Recording, SupervisionSegment] | str:
+def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, SupervisionSegment] | str:
     """The utterance for lhotse, or what is wrong with it."""
     try:
         with soundfile.SoundFile(utterance.audio) as file:
@@ -68,7 +143,7 @@ def _prepare(utterance: Utterance) -> tuple[Recording, SupervisionSegment] | str
     features = FeatureOptions()
     window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))
     available, needed = features.network_frames(max(0, 1 + (samples - window) // hop)), frames_needed(utterance.phones)
-    if available < needed:
+    if for_ctc and available < needed:
         return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
     times = utterance.times
     items = None if times is None else [AlignmentItem(phone, start, end - start) for phone, start, end in times]

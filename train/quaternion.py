@@ -7,10 +7,11 @@ et al., Quaternion Recurrent Neural Networks, ICLR 2019.
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from .errors import InputError
 
@@ -43,6 +44,38 @@ SIGN_TABLE = (
 )
 """Rows r, x, y, z of the output, columns r, x, y, z of the input: [r −x −y −z; x r −z y; y z r −x; z −y x r]."""
 
+WEIGHT_SUMS = (
+    (0.0, 0.5, 0.0, 0.5),
+    (0.5, 0.0, -0.5, 0.0),
+    (0.5, 0.0, 0.5, 0.0),
+    (0.0, -0.5, 0.0, 0.5),
+    (0.0, 0.0, -1.0, 1.0),
+    (1.0, 1.0, 0.0, 0.0),
+    (1.0, -1.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 1.0),
+)
+INPUT_SUMS = (
+    (0.0, 1.0, 1.0, 0.0),
+    (1.0, 0.0, 0.0, 1.0),
+    (1.0, 0.0, 0.0, -1.0),
+    (0.0, 1.0, -1.0, 0.0),
+    (0.0, 0.0, 1.0, -1.0),
+    (1.0, 1.0, 0.0, 0.0),
+    (0.0, 0.0, 1.0, 1.0),
+    (1.0, -1.0, 0.0, 0.0),
+)
+OUTPUT_SUMS = (
+    (-1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    (-1.0, -1.0, -1.0, 1.0, 0.0, 1.0, 0.0, 0.0),
+    (1.0, -1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0),
+    (1.0, 1.0, -1.0, 1.0, 0.0, 0.0, 0.0, 1.0),
+)
+"""Howell and Lafon's quaternion product (1975): w ⊗ x = OUTPUT_SUMS · ((WEIGHT_SUMS · w) ∘ (INPUT_SUMS · x)), eight
+products where the sign table has sixteen. The halves of the original stand with the weights, where they are exact."""
+
+BLOCK_ROWS = 400
+"""Rows of input multiplied at a time: of 200 to 3,200 the fastest at 1,024 reals, since the sums stay in the cache."""
+
 
 def check_quaternion_size(size: int, name: str) -> int:
     """Returns the number of quaternions in `size` reals.
@@ -63,6 +96,75 @@ def block_matrix(components: Tensor) -> Tensor:
         for row in SIGN_TABLE
     ]
     return torch.cat(rows, dim=-2)
+
+
+def eight_products(x: Tensor, components: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x times the transposed block matrix, plus bias, in 8 block products: [..., 4·columns] → [..., 4·rows], planar.
+
+    Half the arithmetic of the block matrix, forward and backward. Its error is at most (columns + 8) · epsilon times
+    what the formula gives with all terms taken absolute. Gradients in reverse mode, once: one of a gradient raises
+    RuntimeError.
+    """
+    y: Tensor = _EightProducts.apply(x, components, bias)
+    return y
+
+
+class _EightProducts(torch.autograd.Function):
+    """Sums are products with small matrices, so the backward pass is the forward pass with each table transposed."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, components: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, components)
+        _, rows, columns = components.shape
+        inputs, before, after = x.reshape(-1, 4, columns), x.new_tensor(INPUT_SUMS), x.new_tensor(OUTPUT_SUMS)
+        weights = _weight_sums(components).mT.contiguous()
+        outputs = x.new_empty(len(inputs), 4, rows)
+        sums, products = (x.new_empty(min(BLOCK_ROWS, len(inputs)), 8, size) for size in (columns, rows))
+        for block, output in zip(inputs.split(BLOCK_ROWS), outputs.split(BLOCK_ROWS), strict=True):
+            summed, product = _combine(before, block, sums), products[: len(block)]
+            torch.bmm(summed.transpose(0, 1), weights, out=product.transpose(0, 1))
+            _combine(after, product, output)
+            if bias is not None:
+                output += bias.view(4, rows)
+        return outputs.view(*x.shape[:-1], 4 * rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        x, components = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        _, rows, columns = components.shape
+        inputs, gradients = x.reshape(-1, 4, columns), gradient.reshape(-1, 4, rows)
+        before, after = x.new_tensor(INPUT_SUMS), x.new_tensor(OUTPUT_SUMS)
+        weights = _weight_sums(components)
+        weight_gradients, input_gradients = torch.zeros_like(weights), torch.empty_like(inputs) if of_x else None
+        sums, products = (x.new_empty(min(BLOCK_ROWS, len(inputs)), 8, size) for size in (columns, rows))
+        for start in range(0, len(inputs), BLOCK_ROWS):
+            block = slice(start, start + BLOCK_ROWS)
+            product = _combine(after.T, gradients[block], products)
+            if of_weight:
+                summed = _combine(before, inputs[block], sums)
+                weight_gradients.baddbmm_(product.permute(1, 2, 0), summed.transpose(0, 1))
+            if input_gradients is not None:
+                summed = sums[: len(product)]
+                torch.bmm(product.transpose(0, 1), weights, out=summed.transpose(0, 1))
+                _combine(before.T, summed, input_gradients[block])
+        return (
+            None if input_gradients is None else input_gradients.view(x.shape),
+            (x.new_tensor(WEIGHT_SUMS).T @ weight_gradients.flatten(1)).view_as(components) if of_weight else None,
+            gradients.sum(0).flatten() if of_bias else None,
+        )
+
+
+def _combine(table: Tensor, parts: Tensor, into: Tensor) -> Tensor:
+    """Sums of parts [rows, p, n] by a table [q, p], written into the first rows of `into` [at least rows, q, n]."""
+    return torch.bmm(table.expand(len(parts), *table.shape), parts, out=into[: len(parts)])
+
+
+def _weight_sums(components: Tensor) -> Tensor:
+    """[4, rows, columns] → [8, rows, columns]."""
+    table = components.new_tensor(WEIGHT_SUMS)
+    return torch.mm(table, components.flatten(1)).view(len(table), *components.shape[1:])
 
 
 def hamilton_product(a: Tensor, b: Tensor) -> Tensor:

@@ -3,135 +3,61 @@
 import copy
 import json
 import math
-import os
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.profiler import record_function
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from .augment import Acoustics, Augmentation, SpecAugment
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
-from .data import Batch, FeatureStore, buckets, collate, extract
+from .data import Batch, StoredBatches, extract, idle
 from .errors import InputError
 from .features import FeatureOptions
 from .files import new_folder, remove_partial, write_atomically
 from .model import (
-    BLANK,
     AcousticModel,
     Checkpoint,
     NetworkOptions,
     from_content,
     load_checkpoint,
+    outputs,
     read_content,
     score_index,
 )
+from .objective import Alignments, Ctc, Frames, Objective
+from .options import TrainOptions
+from .parallel import Processes
 from .phones import ARPABET
-from .pictures import draw_confusions, draw_curves
-from .scoring import Errors, best_path
+from .pictures import draw_curves
+from .profile import profile_steps
+from .stream import StreamedBatches, streamed_normalisation
 
-MODEL, LAST, METRICS, CONFUSIONS = "model.pt", "last.pt", "metrics.jsonl", "confusions.png"
+MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
-
-
-@dataclass(frozen=True)
-class TrainOptions:
-    """How to train; with the corpora, all that decides the final weights on one machine."""
-
-    network: NetworkOptions = field(default_factory=NetworkOptions)
-    init: str = ""
-    """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's. With
-    other phones the output layer is new."""
-    phones: Literal["arpabet", "corpus"] = "arpabet"
-    """The phone set: 39 ARPABET phones without stress, or whatever symbols the training corpora have."""
-    features: FeatureOptions = field(default_factory=FeatureOptions)
-    dev: tuple[str, ...] = ()
-    """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
-    hold_out: float = 0.05
-    """Share of the speakers to hold out where no development corpus is given, 0 to 1."""
-    epochs: int = 20
-    """Passes over the training set."""
-    batch_size: int = 32
-    """Utterances a step."""
-    optimizer: Literal["adamw", "rmsprop"] = "adamw"
-    """AdamW, or the paper's RMSProp."""
-    learning_rate: float = 1e-2
-    """Greatest learning rate; quaternion networks under CTC want more than real ones."""
-    weight_decay: float = 1e-2
-    """AdamW's."""
-    schedule: Literal["cosine", "halving"] = "cosine"
-    """Cosine to zero, or the paper's: halved after an epoch that lowers the error by less than 0.1 points."""
-    warmup_steps: int = 300
-    """Steps over which the learning rate rises from zero."""
-    clip: float = 5.0
-    """Greatest norm of the gradient."""
-    spec_augment: bool = False
-    """Mask bands and stretches of time."""
-    acoustics: bool = False
-    """Vary level, microphone, room and noise."""
-    speed_perturbation: bool = False
-    """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
-    seed: int = 1
-    """Of weights, order, dropout and augmentation."""
-    rounding: Literal["none", "int8", "int4"] = "none"
-    """Train weights to be quantised: they count as rounded, gradients pass straight through. Uni-directional only."""
-    bfloat16: bool = False
-    """Multiply in bfloat16 (autocast): twice as fast on processors with AMX; weights and loss stay float32."""
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
-    """Processor threads; the same number gives the same bits."""
-    checkpoint_steps: int = 200
-    """Steps from checkpoint to checkpoint: what a kill can cost."""
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("weight_decay", "warmup_steps"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"seed is {self.seed}; give one from 0 to {2**32 - 1}")
-        if not 0 < self.hold_out < 1:
-            raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
-
-
-def ctc_loss(scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
-    """CTC loss a phone over the batch, and the places in the batch that have no finite loss and were left out.
-
-    An utterance too short for its phones adds nothing: the gradients are those of the batch without it.
-    """
-    losses = torch.nn.functional.ctc_loss(
-        scores.log_softmax(-1).transpose(0, 1),
-        batch.targets,
-        batch.lengths,
-        batch.target_lengths,
-        blank=BLANK,
-        reduction="none",
-        zero_infinity=True,
-    )
-    repeats = ((batch.targets[:, 1:] == batch.targets[:, :-1]) & (batch.targets[:, 1:] != BLANK)).sum(1)
-    fits = batch.lengths >= batch.target_lengths + repeats
-    phones = batch.target_lengths[fits].sum().clamp_min(1)
-    return losses[fits].sum() / phones, torch.nonzero(~fits).flatten().tolist()
+HOLD_OUT_SEED = 1
+"""Of the choice of speakers held out: the same for runs of every seed."""
+COOLDOWN = 0.3
+"""Share of the steps over which the learning rate of the schedule `cooldown` falls."""
 
 
 def read_training_sets(
     corpora: Iterable[str], options: TrainOptions
 ) -> tuple[list[Utterance], list[Utterance], list[str]]:
     """Training and development utterances, and what was left out."""
+    corpora = list(corpora)
     phones = ARPABET if options.phones == "arpabet" else None
     read = [read_corpus(spec, "train", phones) for spec in corpora]
     if phones is None:
         phones = phone_set(corpus.utterances for corpus in read)
-    dev: list[Corpus] = [read_corpus(spec, "dev", phones) for spec in options.dev]
-    if not dev:
-        dev = [read_corpus(spec, "dev", phones) for spec in corpora if "dev" in corpus_parts(Path(spec))]
+    dev = read_development(corpora, options, phones)
     train = [utterance for corpus in read for utterance in corpus.utterances]
     held = [utterance for corpus in dev for utterance in corpus.utterances]
     if not held:
@@ -140,10 +66,16 @@ def read_training_sets(
         if count >= len(speakers):
             voices = "one speaker only" if len(speakers) == 1 else f"{len(speakers)} speakers"
             raise InputError(f"the corpora have {voices}: holding out {count} leaves none to train on; give --dev")
-        chosen = set(np.random.default_rng(options.seed).permutation(speakers)[:count].tolist())
+        chosen = set(np.random.default_rng(HOLD_OUT_SEED).permutation(speakers)[:count].tolist())
         held = [utterance for utterance in train if utterance.speaker in chosen]
         train = [utterance for utterance in train if utterance.speaker not in chosen]
     return train, held, [problem for corpus in read + dev for problem in corpus.problems]
+
+
+def read_development(corpora: Iterable[str], options: TrainOptions, phones: Collection[str]) -> list[Corpus]:
+    """The development corpora that the options name, else the training corpora's parts dev; there may be none."""
+    named = options.dev or [spec for spec in corpora if "dev" in corpus_parts(Path(spec))]
+    return [read_corpus(spec, "dev", phones) for spec in named]
 
 
 def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
@@ -189,13 +121,21 @@ class Run:
         corpora: tuple[str, ...],
         features: Path | None = None,
         rounded: Rounded | None = None,
+        processes: Processes = Processes(torch.device("cpu")),  # noqa: B008
     ) -> None:
         if options.rounding != "none" and (rounded is None or options.network.direction != "uni"):
             raise InputError(f"cannot train a {options.network.direction}-directional network for {options.rounding}")
+        if options.rounding != "none" and processes.count > 1:
+            raise InputError(f"training for {options.rounding} takes one process; start it without torchrun")
+        if options.stream and options.phones == "corpus":
+            raise InputError("a stream is not read beforehand for its phones; leave out --phones corpus")
+        if options.alignments and options.speed_perturbation:
+            raise InputError("speed perturbation changes the frames that are aligned; leave it out")
         self.start = load_checkpoint(Path(options.init)) if options.init else None
         if self.start is not None:
             options = started_from(self.start, options)
         self.folder, self.options, self.corpora, self.rounded = folder, options, corpora, rounded
+        self.processes = processes
         self.features, self.keeps_features = features or folder, features is not None
         self.step = self.epoch = self.batch = 0
         self.best = self.last_error = math.inf
@@ -221,6 +161,10 @@ class Run:
         content = read_content(path)
         ours, theirs = (leaves(json.loads(json.dumps(options))) for options in (self.record, content["options"]))
         different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
+        if different == ["epochs"] and ours["schedule"] == "cooldown":
+            before = content["training"]["epoch"] + 1  # the rate falls later than that
+            if before <= (1 - COOLDOWN) * min(ours["epochs"], theirs["epochs"]):
+                return content
         if different:
             raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
         return content
@@ -228,72 +172,160 @@ class Run:
     def prepare(self, say: Callable[[str], None]) -> None:
         """Reads the corpora, builds the model, computes features."""
         options = self.options
-        train, dev, problems = read_training_sets(self.corpora, options)
+        if options.stream:
+            self.phones = ARPABET
+            read = read_development(self.corpora, options, ARPABET)
+            if not read:
+                raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
+            dev = [utterance for corpus in read for utterance in corpus.utterances]
+            problems = [problem for corpus in read for problem in corpus.problems]
+        else:
+            train, dev, problems = read_training_sets(self.corpora, options)
+            self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
+        self.objective: Objective = Ctc(self.phones)
+        if options.alignments:
+            alignments = Alignments.load(Path(options.alignments))
+            self.objective, self.phones = Frames(alignments), alignments.topology.phones
+        self.phone_index = score_index(self.phones)
+        self._build(say)
+        if not self.processes.first:
+            self.processes.wait()  # The first computes the features, the others open them.
+        self.dev = extract(dev, options.features, self.features / "dev.f32", SPEEDS[:1], options.threads)
+        problems += self.dev.problems
+        self.batches: StoredBatches | StreamedBatches
+        if options.stream:
+            self.batches = self._stream()
+        else:
+            self.batches = self._stored(train)
+            problems += self.batches.problems
+        if self.processes.first:
+            self.processes.wait()
+        self.steps_per_epoch = self.batches.steps()
+        many = "streamed" if isinstance(self.batches, StreamedBatches) else self.batches.utterances
+        say(f"{many} training and {len(self.dev.utterances)} development utterances")
+        if problems:
+            say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
+            if self.processes.first:
+                with write_atomically(self.folder / "problems.txt") as temporary:
+                    temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
+
+    @property
+    def augmentation(self) -> Augmentation:
+        """What the options ask for."""
+        return Augmentation(
+            Acoustics(self.options.acoustics) if self.options.acoustics else None,
+            SpecAugment() if self.options.spec_augment else None,
+        )
+
+    @property
+    def speeds(self) -> tuple[float, ...]:
+        return SPEEDS if self.options.speed_perturbation else SPEEDS[:1]
+
+    def _stored(self, train: list[Utterance]) -> StoredBatches:
+        options = self.options
+        store = extract(train, options.features, self.features / "train.f32", self.speeds, options.threads)
+        self.normalisation = self.start.normalisation if self.start is not None else store.normalisation()
+        return StoredBatches(
+            store,
+            options.features,
+            self.normalisation,
+            self.phone_index,
+            options.batch_size,
+            options.seed,
+            self.augmentation,
+            self.processes.rank,
+            self.processes.count,
+        )
+
+    def _stream(self) -> StreamedBatches:
+        options = self.options
+        self.normalisation = (
+            streamed_normalisation(self.corpora, options.features, self.phone_index)
+            if self.start is None
+            else self.start.normalisation
+        )
+        return StreamedBatches(
+            self.corpora,
+            options.features,
+            self.normalisation,
+            self.phone_index,
+            batch_size=options.batch_size,
+            seed=options.seed,
+            augmentation=self.augmentation,
+            speeds=self.speeds,
+            workers=options.threads,
+            rank=self.processes.rank,
+            world_size=self.processes.count,
+        )
+
+    def _build(self, say: Callable[[str], None]) -> None:
+        """The model and its optimiser."""
+        options = self.options
         generator = torch.Generator().manual_seed(options.seed)
-        self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
-        self.model = AcousticModel(options.network, options.features.inputs, len(self.phones) + 1, generator)
+        scores = outputs(self.phones, self.objective.states)
+        self.model = AcousticModel(options.network, options.features.inputs, scores, generator)
         if self.start is not None:
             weights = self.start.model.state_dict()
             if self.start.phones != self.phones:
                 say(f"{options.init} has other phones: the output layer is new")
                 weights = {name: weight for name, weight in weights.items() if not name.startswith("output.")}
             self.model.load_state_dict(weights, strict=False)
-        speeds = SPEEDS if options.speed_perturbation else SPEEDS[:1]
-        workers = options.threads
-        self.train = extract(train, options.features, self.features / "train.f32", speeds, workers)
-        self.dev = extract(dev, options.features, self.features / "dev.f32", SPEEDS[:1], workers)
-        problems += [*self.train.problems, *self.dev.problems]
-        say(f"{len(self.train.utterances)} training and {len(self.dev.utterances)} development utterances")
-        if problems:
-            say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
-            with write_atomically(self.folder / "problems.txt") as temporary:
-                temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
-        self.phone_index = score_index(self.phones)
-        self.normalisation = self.start.normalisation if self.start is not None else self.train.normalisation()
-        self.steps_per_epoch = -(-len(self.train.utterances) // options.batch_size)
+        self.model.to(self.processes.device)
+        fused = options.fused and self.processes.device.type == "cuda"
+        if options.fused and not fused:
+            say("--fused is left out: it takes a GPU")
         if options.optimizer == "adamw":
             self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
-                self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay
+                self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay, fused=fused
             )
         else:
             self.optimizer = torch.optim.RMSprop(self.model.parameters(), options.learning_rate)
+        self.parallel = self.processes.parallel(self.model)
 
     def learning_rate(self) -> float:
         """Of the step to come."""
         options, total = self.options, self.options.epochs * self.steps_per_epoch
         rate = options.learning_rate * min(1.0, (self.step + 1) / max(1, options.warmup_steps))
         if options.schedule == "cosine":
-            return rate * 0.5 * (1 + math.cos(math.pi * self.step / total))
+            return rate * 0.5 * (1 + math.cos(math.pi * min(1.0, self.step / total)))
+        if options.schedule == "cooldown":
+            return rate * min(1.0, max(0, total - self.step) / (COOLDOWN * total))
         return rate * self.scale
 
-    def train_step(self, indices: list[int]) -> float:
-        """One optimiser step; its randomness depends on seed and step alone, so a resumed run repeats it."""
-        random = np.random.default_rng([self.options.seed, 1, self.step])
-        torch.manual_seed(self.options.seed * 1_000_003 + self.step)
-        options = self.options
-        augmentation = Augmentation(
-            Acoustics() if options.acoustics else None, SpecAugment() if options.spec_augment else None
-        )
-        batch = collate(
-            self.train, indices, options.features, self.normalisation, self.phone_index, random, augmentation
-        )
+    def train_step(self, batch: Batch) -> float:
+        """One optimiser step; returns the loss over the batches of all processes.
+
+        What is drawn depends on seed, step and utterance alone, so a resumed run repeats it.
+        """
+        options, device = self.options, self.processes.device
+        torch.manual_seed(options.seed * 1_000_003 + self.step + self.processes.rank * 10**12)  # dropout
+        counts = bool(batch.ids)  # An empty share takes part in the sum of gradients, with none of its own.
+        batch = (batch if counts else idle(options.features)).to(device)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         self.optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
+        with record_function("forward"), torch.autocast(device.type, torch.bfloat16, enabled=options.bfloat16):
             scores = self.scores(batch)
-        loss, infinite = ctc_loss(scores.float(), batch)
-        self.infinite += [self.train.utterances[batch.indices[place]].id for place in infinite]
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
-        self.optimizer.step()
-        return loss.item()
+        with record_function("loss"):
+            loss, units, left_out = self.objective.loss(scores.float(), batch)
+            self.infinite += [batch.ids[place] for place in left_out if counts]
+            share = torch.stack([loss.detach(), units.to(loss)]) * counts
+            total, units = self.processes.total(share)
+            loss = loss * (counts * self.processes.count) / units.clamp_min(1)  # of gradients, the mean is taken
+        with record_function("backward"):
+            loss.backward()
+        with record_function("update"):
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
+            self.optimizer.step()
+        return float(total / units.clamp_min(1))
 
     def scores(self, batch: Batch) -> Tensor:
         """Of the model, or of the model with rounded weights."""
+        inputs = (batch.x, None, self.model.lengths_needed(batch.lengths))
         if self.options.rounding == "none":
-            return self.model.scores(batch.x, batch.lengths)
-        scores: Tensor = torch.func.functional_call(self.model, self.rounded_weights(), (batch.x,))[0]
+            scores: Tensor = self.parallel(*inputs)[0]
+            return scores
+        scores = torch.func.functional_call(self.model, self.rounded_weights(), inputs)[0]
         return scores
 
     def rounded_weights(self) -> dict[str, Tensor]:
@@ -302,13 +334,13 @@ class Run:
         matrices = {name: weight for name, weight in self.model.named_parameters() if weight.dim() > 1}
         return {name: self.rounded(weight, self.options.rounding) for name, weight in matrices.items()}
 
-    def evaluated(self) -> Errors:
-        """Development errors, of rounded weights where training rounds them."""
+    def evaluated(self) -> float:
+        """Development error, percent; of rounded weights where training rounds them."""
         model = self.model
         if self.options.rounding != "none":
             model = copy.deepcopy(model)
             model.load_state_dict(self.rounded_weights(), strict=False)
-        return evaluate_store(model, self.dev, self.checkpoint())
+        return self.objective.error(model, self.dev, self.checkpoint())
 
     def checkpoint(self) -> Checkpoint:
         """The model as it is, and what `restore` needs."""
@@ -320,6 +352,7 @@ class Run:
             self.normalisation,
             self.phones,
             options=self.record,
+            states=self.objective.states,
             training={"optimizer": self.optimizer.state_dict(), **{name: getattr(self, name) for name in names}},
         )
 
@@ -332,25 +365,21 @@ class Run:
         for name, value in training.items():
             setattr(self, name, value)
 
-    def run(self, say: Callable[[str], None]) -> Errors:
-        """Trains to the end; returns the development errors of the best epoch."""
+    def run(self, say: Callable[[str], None]) -> float:
+        """Trains to the end; returns the development error of the best epoch."""
         options = self.options
+        if not self.processes.first:
+            return self._follow()
         self._truncate_metrics()
         writer = SummaryWriter(str(self.folder), purge_step=self.step + (self.batch == 0))  # an epoch's end is kept
         total = options.epochs * self.steps_per_epoch
         with tqdm(total=total, initial=self.step, desc="training", unit="step", dynamic_ncols=True) as bar:
             while self.epoch < options.epochs:
-                order = np.random.default_rng([options.seed, 0, self.epoch])
-                batches = list(buckets(self.train.lengths, options.batch_size, order))
                 self.model.train()
-                for indices in batches[self.batch :]:
-                    loss = self.train_step(indices)
-                    self.step, self.batch = self.step + 1, self.batch + 1
-                    self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
+                for batch in self.batches.epoch(self.epoch, self.batch):
+                    self._step(batch)
                     bar.update()
-                    bar.set_postfix(
-                        loss=f"{self.loss_sum / self.loss_batches:.3f}", phone_error=f"{self.last_error:.1f}"
-                    )
+                    bar.set_postfix(loss=f"{self.loss_sum / self.loss_batches:.3f}", dev_error=f"{self.last_error:.1f}")
                     if self.step % options.checkpoint_steps == 0:
                         self.checkpoint().save(self.folder / LAST)
                 self._end_epoch(writer)
@@ -358,30 +387,52 @@ class Run:
         if self.infinite:
             names = ", ".join(dict.fromkeys(self.infinite))
             say(f"{len(self.infinite)} times an utterance was left out, too short for its phones: {names}")
+        if isinstance(self.batches, StreamedBatches):
+            self.batches.close()
+            if left_out := self.batches.problems:
+                say(f"left out {left_out.count} utterances in the last epoch: first, {'; '.join(left_out.first[:3])}")
         return self._finish(say)
 
+    def _follow(self) -> float:
+        """The run on another process than the first, which alone evaluates and writes."""
+        while self.epoch < self.options.epochs:
+            self.model.train()
+            for batch in self.batches.epoch(self.epoch, self.batch):
+                self._step(batch)
+            self._count_epoch(self.processes.from_first(0.0))
+        return self.best
+
+    def _step(self, batch: Batch) -> None:
+        loss = self.train_step(batch)
+        self.step, self.batch = self.step + 1, self.batch + 1
+        self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
+
     def _end_epoch(self, writer: SummaryWriter) -> None:
-        error = self.evaluated().phone_error_rate
+        error = self.processes.from_first(self.evaluated())
         metrics = {
             "epoch": self.epoch + 1,
             "step": self.step,
             "loss": self.loss_sum / max(1, self.loss_batches),
-            "phone_error_rate": error,
+            self.options.measure: error,
             "learning_rate": self.learning_rate(),
         }
-        if error > self.last_error - 0.1:
-            self.scale *= 0.5
-        self.last_error = error
-        self.epoch, self.batch, self.loss_sum, self.loss_batches = self.epoch + 1, 0, 0.0, 0
-        if error < self.best:
-            self.best = error
+        if self._count_epoch(error):
             replace(self.checkpoint(), training={}).save(self.folder / MODEL)
         with (self.folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
-        for name in ("loss", "phone_error_rate", "learning_rate"):
+        for name in ("loss", self.options.measure, "learning_rate"):
             writer.add_scalar(name, metrics[name], self.step)
         writer.flush()
         self.checkpoint().save(self.folder / LAST)
+
+    def _count_epoch(self, error: float) -> bool:
+        """Whether the epoch was the best."""
+        if error > self.last_error - 0.1:
+            self.scale *= 0.5
+        self.last_error, best = error, error < self.best
+        self.best = min(self.best, error)
+        self.epoch, self.batch, self.loss_sum, self.loss_batches = self.epoch + 1, 0, 0.0, 0
+        return best
 
     def _truncate_metrics(self) -> None:
         """Drops what an interrupted run wrote after its last checkpoint."""
@@ -398,15 +449,16 @@ class Run:
             for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
                 (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
 
-    def _finish(self, say: Callable[[str], None]) -> Errors:
+    def _finish(self, say: Callable[[str], None]) -> float:
         path = self.folder / MODEL
         self.model.load_state_dict(from_content(read_content(path), path).model.state_dict())
-        errors = self.evaluated()
-        draw_curves(read_metrics(self.folder / METRICS), self.folder / "curves.png")
-        draw_confusions(errors.confusions, self.phones, self.folder / CONFUSIONS)
+        error, measure = self.evaluated(), self.options.measure
+        self.objective.draw(self.folder / CONFUSIONS)
+        draw_curves(read_metrics(self.folder / METRICS), measure, self.folder / CURVES)
         self.remove_features()
-        say(f"phone error rate {errors.phone_error_rate:.2f} % on the development set; the model is {path}")
-        return errors
+        named = measure.replace("_", " ")
+        say(f"{named} {error:.2f} % on the development set; the model is {path}")
+        return error
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -421,23 +473,6 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return metrics
 
 
-def evaluate_store(model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> Errors:
-    """Errors of greedy decoding over a store."""
-    errors = Errors()
-    phone_index = score_index(checkpoint.phones)
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
-        for indices in buckets(store.lengths, 16):
-            batch = collate(store, indices, checkpoint.features, checkpoint.normalisation, phone_index)
-            scores = model.scores(batch.x, batch.lengths).numpy()  # type: ignore[operator]
-            for place, index in enumerate(indices):
-                hypothesis = best_path(scores[place, : batch.lengths[place]], checkpoint.phones)
-                errors.add(store.utterances[index].phones, hypothesis)
-    model.train(was_training)
-    return errors
-
-
 def train(
     corpora: tuple[str, ...],
     folder: Path,
@@ -446,6 +481,7 @@ def train(
     say: Callable[[str], None],
     features: Path | None = None,
     rounded: Rounded | None = None,
+    profile: bool = False,
 ) -> dict[str, Any]:
     """Trains into `folder`: model.pt (best on development data), last.pt (to resume), metrics, pictures.
 
@@ -455,23 +491,38 @@ def train(
         say: takes a line of log.
         features: a folder for the features, which stay; by default they lie in the run's until it ends.
         rounded: how quantising rounds a weight, for `TrainOptions.rounding`.
+        profile: only measure a few steps: see `profile_steps`.
 
     Raises:
         InputError: the folder is used and `resume` false, a corpus or option is wrong, the loss is not finite.
     """
-    if not resume:
-        new_folder(folder)
-    elif not folder.is_dir():
-        raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
-    torch.set_num_threads(options.threads)
     started = time.monotonic()
-    run = Run(folder, options, corpora, features, rounded)
+    processes = Processes.join(options.device)
+    try:
+        if not processes.first:
+            say = _silent
+        elif not resume:
+            new_folder(folder)
+        elif not folder.is_dir():
+            raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
+        torch.set_num_threads(options.threads)
+        run = Run(folder, options, corpora, features, rounded, processes)
+        if profile:
+            run.prepare(say)
+            return profile_steps(run, say)
+        return _run(run, say, started)
+    finally:
+        processes.leave()
+
+
+def _run(run: Run, say: Callable[[str], None], started: float) -> dict[str, Any]:
     saved = run.saved()
-    if saved is not None and saved["training"]["epoch"] >= options.epochs and (folder / CONFUSIONS).exists():
+    if saved is not None and saved["training"]["epoch"] >= run.options.epochs and (run.folder / CURVES).exists():
         run.remove_features()
-        say(f"{folder} is finished")
-        return _result(folder, saved["weights"], saved["training"]["best"], saved["training"]["step"], started)
-    remove_partial(folder)
+        say(f"{run.folder} is finished")
+        return _result(run, saved["weights"], saved["training"]["best"], saved["training"]["step"], started)
+    if run.processes.first:
+        remove_partial(run.folder)
     run.prepare(say)
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     say(f"{run.options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
@@ -479,18 +530,22 @@ def train(
         run.restore(saved)
         say(f"continues after step {run.step}")
     try:
-        errors = run.run(say)
-    except RuntimeError as error:
-        if "non-finite" not in str(error):
+        error = run.run(say)
+    except RuntimeError as failure:
+        if "non-finite" not in str(failure):
             raise
-        raise InputError(f"the gradient is not finite at step {run.step}; lower the learning rate") from error
-    return _result(folder, run.model.state_dict(), errors.phone_error_rate, run.step, started)
+        raise InputError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
+    return _result(run, run.model.state_dict(), error, run.step, started)
 
 
-def _result(folder: Path, weights: dict[str, Tensor], error: float, steps: int, started: float) -> dict[str, Any]:
+def _silent(line: str) -> None:
+    """What other processes than the first say."""
+
+
+def _result(run: Run, weights: dict[str, Tensor], error: float, steps: int, started: float) -> dict[str, Any]:
     return {
-        "model": str(folder / MODEL),
-        "phone_error_rate": error,
+        "model": str(run.folder / MODEL),
+        run.options.measure: error,
         "parameters": sum(weight.numel() for weight in weights.values()),
         "steps": steps,
         "seconds": round(time.monotonic() - started, 1),

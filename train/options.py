@@ -1,0 +1,121 @@
+"""How to train, and what of a table of experiments to run."""
+
+import math
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from .errors import InputError
+from .features import FeatureOptions
+from .model import NetworkOptions
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """How to train; with the corpora, all that decides the final weights on one machine."""
+
+    network: NetworkOptions = field(default_factory=NetworkOptions)
+    init: str = ""
+    """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's. With
+    other phones the output layer is new."""
+    phones: Literal["arpabet", "corpus"] = "arpabet"
+    """The phone set: 39 ARPABET phones without stress, or whatever symbols the training corpora have."""
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+    dev: tuple[str, ...] = ()
+    """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
+    alignments: str = ""
+    """A file of the states of frames, as `tetraphone reproduce` writes, to train frame by frame; else by CTC."""
+    hold_out: float = 0.05
+    """Share of the speakers to hold out where no development corpus is given, 0 to 1."""
+    epochs: int = 20
+    """Passes over the training set."""
+    stream: bool = False
+    """Read the corpora, or folders of lhotse's Shar archives, line by line and compute features on the way, in as many
+    processes as threads: for corpora that outgrow memory and disk."""
+    batch_size: int = 32
+    """Utterances a step."""
+    optimizer: Literal["adamw", "rmsprop"] = "adamw"
+    """AdamW, or the paper's RMSProp."""
+    learning_rate: float = 1e-2
+    """Greatest learning rate; quaternion networks under CTC want more than real ones."""
+    weight_decay: float = 1e-2
+    """AdamW's."""
+    schedule: Literal["cosine", "cooldown", "halving"] = "cosine"
+    """Cosine to zero; constant, then over the last 30 % of the steps linearly to zero: until then --resume may change
+    --epochs; or the paper's: halved after an epoch that lowers the error by less than 0.1 points."""
+    warmup_steps: int = 300
+    """Steps over which the learning rate rises from zero."""
+    clip: float = 5.0
+    """Greatest norm of the gradient."""
+    spec_augment: bool = False
+    """Mask bands and stretches of time."""
+    acoustics: float = 0.0
+    """Share of utterances whose level, microphone, room and noise vary, 0 to 1."""
+    speed_perturbation: bool = False
+    """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
+    seed: int = 1
+    """Of weights, order, dropout and augmentation."""
+    rounding: Literal["none", "int8", "int4"] = "none"
+    """Train weights to be quantised: they count as rounded, gradients pass straight through. Uni-directional only."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto: a GPU where torch finds one."""
+    bfloat16: bool = False
+    """Multiply in bfloat16 (autocast): faster on GPUs and on processors with AMX; weights and loss stay float32."""
+    fused: bool = False
+    """AdamW's update in one kernel; on a GPU only."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Processor threads; the same number gives the same bits."""
+    checkpoint_steps: int = 200
+    """Steps from checkpoint to checkpoint: what a kill can cost."""
+
+    @property
+    def measure(self) -> str:
+        """The development error by which the best epoch is chosen."""
+        return "frame_error_rate" if self.alignments else "phone_error_rate"
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
+        for name in ("weight_decay", "warmup_steps"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed is {self.seed}; give one from 0 to {2**32 - 1}")
+        if not 0 <= self.acoustics <= 1:
+            raise InputError(f"acoustics is {self.acoustics}; give a share from 0 to 1")
+        if not 0 < self.hold_out < 1:
+            raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
+
+
+TableName = Literal["open", "timit-rnn", "timit-lstm", "wsj"]
+
+
+@dataclass(frozen=True)
+class ReproduceOptions:
+    """What part of a table to run, and how."""
+
+    jobs: int = 2
+    """Runs side by side, each on one processor thread."""
+    rows: tuple[str, ...] = ()
+    """Only these networks: kind and reals a layer, such as qlstm-256. All by default."""
+    seeds: int = 0
+    """0: as many as the table has (the paper: 5 for TIMIT, 3 for WSJ)."""
+    epochs: int = 0
+    """0: as many as the table has (the paper: 25)."""
+    realignments: int = 1
+    """Rounds of training a small network and aligning anew by it; from words (WSJ) without phone times, take 3."""
+    align_epochs: int = 8
+    """Epochs of each such round."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """auto: a GPU where torch finds one."""
+    lexicon: Path | None = None
+    """wsj: WORD PHONE PHONE ..., a pronunciation a line, in the 39 phones without stress and SIL."""
+    arpa: Path | None = None
+    """wsj: a language model in ARPA's form over the lexicon's words."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("jobs", 1), ("align_epochs", 1), ("seeds", 0), ("epochs", 0), ("realignments", 0)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")

@@ -1,0 +1,47 @@
+"""Where the time of a training step goes."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torch.profiler import ProfilerActivity, profile, record_function
+
+if TYPE_CHECKING:
+    from .training import Run
+
+WARMUP, STEPS = 3, 20
+PHASES = ("batch", "forward", "loss", "backward", "update")
+"""Reading and augmenting utterances; the network; CTC or the frames' loss; gradients; clipping and the optimiser."""
+TRACE = "trace.json"
+
+
+def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) -> dict[str, Any]:
+    """Trains a few steps under torch's profiler; writes TRACE (for a browser's trace viewer) and saves no model.
+
+    Returns:
+        {"steps", "milliseconds_per_step", "share": {phase: percent}, "trace"}.
+    """
+    run.model.train()
+    batches = (batch for epoch in range(WARMUP + steps) for batch in run.batches.epoch(epoch))
+    for _ in range(WARMUP):
+        run.train_step(next(batches))
+    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if run.processes.device.type == "cuda" else [])]
+    with profile(activities=activities) as profiler:
+        for _ in range(steps):
+            with record_function("batch"):
+                batch = next(batches)
+            run.train_step(batch)
+    averages = profiler.key_averages()
+    spent = {event.key: event.cpu_time_total / 1000 for event in averages if event.key in PHASES}
+    total = sum(spent.values())
+    say(averages.table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=40))
+    trace = run.folder / TRACE
+    partial = trace.with_name(f".{TRACE}.partial-{os.getpid()}")
+    profiler.export_chrome_trace(str(partial))
+    partial.replace(trace)
+    return {
+        "steps": steps,
+        "milliseconds_per_step": round(total / steps, 2),
+        "share": {phase: round(100 * spent[phase] / total, 1) for phase in PHASES},
+        "trace": str(trace),
+    }

@@ -1,0 +1,597 @@
+"""Batches of corpora that outgrow memory and disk: manifests read line by line, features computed on the way.
+
+lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utterances, whatever the corpus has.
+"""
+
+import io
+import math
+import random as python_random
+import re
+import signal
+import tarfile
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import soundfile
+import torch
+from lhotse.dataset.sampling.dynamic_bucketing import DynamicBucketingSampler, estimate_duration_buckets
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from .audio import Samples, to_mono
+from .augment import Augmentation
+from .corpus import Utterance, _jsonl_utterance, _phones, _read_lines, corpus_parts
+from .data import Batch, augmented_input, energies_at, normalisation_of, padded
+from .errors import InputError
+from .features import FeatureOptions, Frames, Normalisation, log_mel
+from .phones import unknown_phones
+
+WINDOW = 1000
+"""Recordings by which the two manifests of a part may be out of step."""
+FIRST_PROBLEMS = 20
+"""Faulty utterances that are named; the others are counted."""
+NORMALISATION_UTTERANCES = 2000
+MEGABYTE = 1 << 20
+
+
+@dataclass
+class Problems:
+    """What was left out."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+    """The first FIRST_PROBLEMS, each with its fault."""
+
+    def __bool__(self) -> bool:
+        return self.count > 0
+
+    def add(self, problem: str) -> None:
+        self.count += 1
+        if len(self.first) < FIRST_PROBLEMS:
+            self.first.append(problem)
+
+
+@dataclass(frozen=True)
+class StreamedBatch(Batch):
+    """A batch; `indices` count the epoch's usable manifest lines in the order of reading."""
+
+    utterances: tuple[Utterance, ...]
+    problems: tuple[str, ...]
+    """Utterances of this batch that were left out, each with its fault."""
+
+
+# Sources: what a corpus has to say, utterance by utterance.
+
+
+@dataclass(frozen=True)
+class Member:
+    """Where a recording lies in a Shar archive, in bytes."""
+
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class Item:
+    """An utterance as the sampler sees it: what lhotse reads of a cut."""
+
+    utterance: Utterance
+    member: Member | None
+    """None: the utterance's audio is a file of its own."""
+    duration: float
+    number: int = 0
+    dataloading_info: object = None
+    """The sampler's note."""
+
+    @property
+    def id(self) -> str:
+        return self.utterance.id
+
+
+class Source(Protocol):
+    """One part of a corpus."""
+
+    def lines(self) -> float:
+        """About the number of its utterances: its share where several are mixed."""
+
+    def read(self, order: python_random.Random | None) -> Iterator[Item | str]:
+        """Its utterances, and the faults of those that are none; `order` shuffles shards."""
+
+
+def find_source(spec: str, part: str) -> Source:
+    """The source that a corpus spec names; nothing is read yet.
+
+    Args:
+        spec: as in `read_corpus`, or a folder of Shar archives (cuts.NUMBER.jsonl.gz, recording.NUMBER.tar).
+
+    Raises:
+        InputError: there is none.
+    """
+    path = Path(spec)
+    if spec.endswith(".jsonl"):
+        if not path.is_file():
+            raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
+        return _Lines(path)
+    shards = tuple(sorted(path.glob("cuts.*.jsonl*")))
+    if shards:
+        return _Shar(shards)
+    folder, _, chosen = (spec, "", "") if path.is_dir() or ":" not in spec else spec.rpartition(":")
+    parts = corpus_parts(Path(folder))
+    name = chosen or (next(iter(parts)) if len(parts) == 1 else part)
+    if name not in parts:
+        has = f"only {', '.join(sorted(parts))}" if parts else "no prepared corpus and no Shar archives"
+        raise InputError(f"{folder} has no part {name}, it has {has}; name a part as FOLDER:PART")
+    return _Manifests(Path(folder), parts[name], name)
+
+
+def _lines(first: Path, *others: Path) -> float:
+    """About the lines of files alike, from the first megabyte of the first."""
+    with first.open("rb") as file:
+        head = file.read(MEGABYTE)
+    text, used = head, len(head)
+    if first.suffix == ".gz":
+        decoder = zlib.decompressobj(wbits=31)
+        try:
+            text = decoder.decompress(head, MEGABYTE)
+        except zlib.error:
+            return 1.0
+        used -= len(decoder.unconsumed_tail)
+    return max(1, text.count(b"\n")) / max(1, used) * sum(path.stat().st_size for path in (first, *others))
+
+
+@dataclass(frozen=True)
+class _Lines:
+    path: Path
+
+    def lines(self) -> float:
+        return _lines(self.path)
+
+    def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
+        for made in _read_lines(self.path, partial(_jsonl_utterance, self.path.parent)):
+            yield made if isinstance(made, str) else Item(made, None, made.duration)
+
+
+@dataclass(frozen=True)
+class _Manifests:
+    """lhotse's two manifests of a part, read side by side."""
+
+    folder: Path
+    prefix: str
+    part: str
+
+    def path(self, kind: str) -> Path:
+        return self.folder / f"{self.prefix}_{kind}_{self.part}.jsonl.gz"
+
+    def lines(self) -> float:
+        return _lines(self.path("supervisions"))
+
+    def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
+        recordings = _Recordings(self.folder, self.path("recordings"))
+        for made in _read_lines(self.path("supervisions"), partial(self._item, recordings)):
+            yield from recordings.faults
+            recordings.faults.clear()
+            yield made
+
+    def _item(self, recordings: "_Recordings", line: dict[str, Any]) -> Item | str:
+        audio = recordings.find(line["recording_id"])
+        if audio is None:
+            where = f"within {WINDOW} lines of its place in {self.path('recordings').name}"
+            return f"{line['id']}: its recording {line['recording_id']} is not {where}"
+        return _item(line, audio, float(line["start"]), None)
+
+
+class _Recordings:
+    """The files of recordings, found near the place of the one before."""
+
+    def __init__(self, folder: Path, manifest: Path) -> None:
+        self.lines = _read_lines(manifest, lambda line: (str(line["id"]), folder / line["sources"][0]["source"]))
+        self.near: dict[str, tuple[Path, int]] = {}
+        """File and place of those less than WINDOW before and behind the one found last."""
+        self.read = self.place = 0
+        self.faults: list[str] = []
+
+    def find(self, name: str) -> Path | None:
+        while name not in self.near and self.read - self.place < WINDOW:
+            line = next(self.lines, None)
+            if line is None:
+                return None
+            if isinstance(line, str):
+                self.faults.append(line)
+                continue
+            self.read += 1
+            self.near[line[0]] = (line[1], self.read)
+            if len(self.near) > 2 * WINDOW:
+                del self.near[next(iter(self.near))]
+        if name not in self.near:
+            return None
+        audio, self.place = self.near[name]
+        return audio
+
+
+@dataclass(frozen=True)
+class _Shar:
+    """lhotse's Shar archives. Only headers of the tar files are read here: audio stays there until it is decoded."""
+
+    shards: tuple[Path, ...]
+
+    def lines(self) -> float:
+        return _lines(*self.shards)
+
+    def read(self, order: python_random.Random | None) -> Iterator[Item | str]:
+        for shard in self.shards if order is None else order.sample(self.shards, len(self.shards)):
+            archive = shard.with_name(f"recording.{shard.name.split('.')[1]}.tar")
+            yield from _read_lines(shard, partial(self._item, archive, _members(archive)))
+
+    @staticmethod
+    def _item(archive: Path, members: Iterator[tuple[str, Member]], cut: dict[str, Any]) -> Item | str:
+        member = next((member for name, member in members if name == cut["id"]), None)
+        if member is None:
+            return f"{cut['id']}: its recording is not at its place in {archive}; write the archive again"
+        if len(cut["supervisions"]) != 1:
+            return f"{cut['id']}: {len(cut['supervisions'])} supervisions; use trim_to_supervisions before to_shar"
+        supervision = cut["supervisions"][0]
+        return _item(supervision, archive, float(cut["start"]) + float(supervision["start"]), member)
+
+
+def _members(archive: Path) -> Iterator[tuple[str, Member]]:
+    """Name and place of each recording in a Shar archive; the description behind each is skipped."""
+    with tarfile.open(archive, "r:") as tar:
+        for number in range(10**12):
+            info = tar.next()
+            if info is None:
+                return
+            tar.members.clear()  # type: ignore[attr-defined]
+            if number % 2 == 0:
+                yield info.name.rpartition(".")[0], Member(info.offset_data, info.size)
+
+
+def _item(supervision: dict[str, Any], audio: Path, start: float, member: Member | None) -> Item:
+    name, duration = str(supervision["id"]), float(supervision["duration"])
+    phones = _phones((supervision.get("custom") or {})["phones"])
+    speaker, text = supervision.get("speaker") or name, supervision.get("text") or ""
+    return Item(Utterance(name, speaker, audio, start, duration, phones, text), member, duration)
+
+
+def _fault(utterance: Utterance, phone_index: dict[str, int]) -> str | None:
+    if not utterance.phones:
+        return f"{utterance.id}: no phones"
+    if not 0 < utterance.duration < math.inf or not 0 <= utterance.start < math.inf:
+        return f"{utterance.id}: {utterance.duration} seconds from second {utterance.start}"
+    if not phone_index.keys() >= set(utterance.phones):
+        return f"{utterance.id}: unknown phones {' '.join(unknown_phones(utterance.phones, phone_index.keys()))}"
+    return None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Usable utterances of one or more corpora, mixed, in an order that the seed alone decides."""
+
+    sources: tuple[Source, ...]
+    phone_index: dict[str, int]
+
+    def read(self, report: Callable[[str], None], seed: str | None = None) -> Iterator[Item]:
+        """Each utterance once; faulty manifest lines are reported and left out."""
+        number = 0
+        order = None if seed is None else python_random.Random(seed)
+        sources = [(source.lines(), source.read(order)) for source in self.sources]
+        for made in _mixed(sources, python_random.Random(f"mixed {seed}")):
+            problem = made if isinstance(made, str) else _fault(made.utterance, self.phone_index)
+            if problem is not None:
+                report(problem)
+            elif isinstance(made, Item):
+                made.number = number
+                number += 1
+                yield made
+
+
+def _mixed(sources: list[tuple[float, Iterator[Item | str]]], random: python_random.Random) -> Iterator[Item | str]:
+    """Items of all sources, each drawn from a source by its share, until all are read."""
+    while len(sources) > 1:
+        chosen = random.choices(sources, [lines for lines, _ in sources])[0]
+        made = next(chosen[1], None)
+        if made is None:
+            sources.remove(chosen)
+        else:
+            yield made
+    for _, last in sources:
+        yield from last
+
+
+# Features.
+
+
+def _energies(item: Item, options: FeatureOptions, speed: float) -> Frames | str:
+    """Log-mel energies of an utterance, or its fault."""
+    read = None if item.member is None else partial(_read_member, item.member)
+    made = energies_at(item.utterance, options, (speed,), read)
+    return made if isinstance(made, str) else made[0]
+
+
+def _read_member(member: Member, archive: Path, rate: int, start: float, duration: float) -> Samples:
+    """A recording in a Shar archive, as `read_recording` gives it.
+
+    Raises:
+        InputError: it is missing or damaged.
+    """
+    try:
+        with archive.open("rb") as file:
+            file.seek(member.offset)
+            content = io.BytesIO(file.read(member.size))
+        with soundfile.SoundFile(content) as recording:
+            recording.seek(min(round(start * recording.samplerate), recording.frames))
+            samples = recording.read(round(duration * recording.samplerate), dtype="float32", always_2d=True)
+            native = recording.samplerate
+    except (OSError, RuntimeError, TypeError, MemoryError) as error:
+        raise InputError(f"cannot read its recording in {archive}: {error}; write the archive again") from error
+    if not np.isfinite(samples).all():
+        raise InputError(f"its recording in {archive} holds samples that are not finite; write the archive again")
+    return to_mono(samples, native, rate)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One batch to compute; without a seed, at the first speed and not augmented."""
+
+    items: tuple[Item, ...]
+    seed: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class _Features(Dataset[StreamedBatch]):
+    """What a worker does."""
+
+    options: FeatureOptions
+    normalisation: Normalisation
+    phone_index: dict[str, int]
+    augmentation: Augmentation
+    speeds: tuple[float, ...]
+
+    def __getitem__(self, task: _Task) -> StreamedBatch:
+        kept: list[tuple[Item, Frames, np.random.Generator | None]] = []
+        problems = []
+        for item in task.items:
+            random = None if task.seed is None else np.random.default_rng([*task.seed, item.number])
+            speed = self.speeds[0 if random is None else int(random.integers(len(self.speeds)))]
+            mel = _energies(item, self.options, speed)
+            if isinstance(mel, str):
+                problems.append(mel)
+            else:
+                kept.append((item, mel, random))
+
+        def other(random: np.random.Generator) -> Frames:
+            return kept[int(random.integers(len(kept)))][1]
+
+        inputs = [
+            augmented_input(mel, self.options, self.normalisation, random, self.augmentation, other)
+            for _, mel, random in kept
+        ]
+        utterances = tuple(item.utterance for item, _, _ in kept)
+        batch = _empty(self.options)
+        if kept:
+            batch = padded(inputs, utterances, self.phone_index, [item.number for item, _, _ in kept])
+        return StreamedBatch(**vars(batch), utterances=utterances, problems=tuple(problems))
+
+
+def _empty(options: FeatureOptions) -> Batch:
+    none = torch.zeros(0, dtype=torch.long)
+    return Batch(torch.zeros(0, 0, options.inputs), none, torch.zeros(0, 0, dtype=torch.long), none, (), ())
+
+
+def _as_it_is(batch: Any) -> Any:
+    return batch
+
+
+class _Tasks(Sampler[_Task]):
+    """The batches that the loader asks for next: those of `coming`."""
+
+    coming: Iterable[_Task] = ()
+
+    def __iter__(self) -> Iterator[_Task]:
+        return iter(self.coming)
+
+
+# Batches.
+
+
+class StreamedBatches:
+    """The batches of each epoch, the same for the same seed and epoch, in memory that does not grow with the corpus.
+
+    With several processes each batch is divided among them: all make the same number of steps, and together they see
+    what one process would see. Noise from another utterance (`Acoustics`) is drawn from the process' own share.
+    """
+
+    def __init__(
+        self,
+        corpora: Sequence[str],
+        options: FeatureOptions,
+        normalisation: Normalisation,
+        phone_index: dict[str, int],
+        *,
+        part: str = "train",
+        batch_size: int | None = None,
+        batch_seconds: float | None = None,
+        seed: int | None = 0,
+        augmentation: Augmentation = Augmentation(),  # noqa: B008
+        speeds: Sequence[float] = (1.0,),
+        workers: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        buffer: int = 10_000,
+        buckets: int = 10,
+    ) -> None:
+        """
+        Args:
+            corpora: see `find_source`.
+            batch_size, batch_seconds: greatest number and padded seconds of utterances a batch, over all processes.
+            seed: None: in the order of reading within a bucket, at the first speed, not augmented.
+            workers: processes that compute features; 0: this one.
+            buffer: utterances among which the sampler chooses.
+
+        Raises:
+            InputError: a corpus is missing or has no usable utterance, or an option is wrong.
+        """
+        if batch_size is None and batch_seconds is None:
+            raise InputError("a batch has no limit; give batch_size or batch_seconds")
+        if batch_size is not None and batch_size < world_size:
+            raise InputError(f"batch_size is {batch_size}; {world_size} processes need at least as many utterances")
+        if not 0 <= rank < world_size:
+            raise InputError(f"rank is {rank}; it must be from 0 to {world_size - 1}")
+        log_mel(np.zeros(0, np.float32), options)
+        self.stream = Stream(tuple(find_source(spec, part) for spec in corpora), phone_index)
+        self.corpora, self.seed, self.rank, self.world_size = tuple(corpora), seed, rank, world_size
+        self.limits = {"max_cuts": batch_size, "max_duration": batch_seconds}
+        self.buffer = buffer
+        self.bins = self._estimate_bins(buckets)
+        self.problems = Problems()
+        """Of the epoch begun last: manifest lines, and utterances of this process that could not be used."""
+        self.features = _Features(options, normalisation, phone_index, augmentation, tuple(speeds))
+        self.workers = workers
+        self._tasks = _Tasks()
+        self._loader: DataLoader[StreamedBatch] | None = None
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[StreamedBatch]:
+        """Batches of an epoch from number `skip` on; those before are not computed.
+
+        A batch of which nothing is usable comes without rows, so that all processes make the same number of steps.
+
+        Raises:
+            InputError: no utterance was usable, or a worker died.
+        """
+        self.problems = Problems()
+        self._tasks.coming = islice(self._shares(epoch, self.problems.add), skip, None)
+        seen = False
+        for batch in self._computed():
+            for problem in batch.problems:
+                self.problems.add(problem)
+            seen = seen or bool(batch.utterances)
+            yield batch
+        if not seen and not skip:
+            raise InputError(
+                f"no utterance of {', '.join(self.corpora)} is usable; "
+                f"the first of {self.problems.count} faults: {self.problems.first[0]}"
+            )
+
+    def steps(self, epoch: int = 0) -> int:
+        """Batches of an epoch; reads the manifests, not the audio."""
+        return sum(1 for _ in self._steps(epoch, _unheard))
+
+    def close(self) -> None:
+        """Ends the workers; the next epoch starts new ones."""
+        self._loader = None
+
+    def _estimate_bins(self, buckets: int) -> list[float]:
+        """Durations between buckets, from the first utterances."""
+        problems = Problems()
+        first = list(islice(self.stream.read(problems.add), self.buffer))
+        if len(first) < self.world_size:
+            raise InputError(
+                f"{', '.join(self.corpora)}: {len(first)} usable utterances for {self.world_size} processes; "
+                f"{problems.first[0] if problems.first else 'give a larger corpus'}"
+            )
+        bins = estimate_duration_buckets(first, min(buckets, len(first))) if min(buckets, len(first)) > 1 else []
+        return [float(seconds) for seconds in bins] or [first[0].duration]
+
+    def _steps(self, epoch: int, report: Callable[[str], None]) -> Iterator[list[Item]]:
+        """Batches of all processes together, each with an utterance for each at least."""
+        order = None if self.seed is None else f"{self.seed} {epoch}"
+        sampler = DynamicBucketingSampler(
+            self.stream.read(report, order),
+            **self.limits,
+            shuffle=order is not None,
+            duration_bins=self.bins,
+            buffer_size=self.buffer,
+            seed=python_random.Random(str(order)).getrandbits(31),
+            # Shares are dealt below: lhotse would give the last utterances to several processes.
+            world_size=1,
+            rank=0,
+        )
+        ready: list[Item] = []
+        rest: list[Item] = []
+        for cuts in sampler:
+            rest += cuts
+            if len(rest) >= self.world_size:
+                if ready:
+                    yield ready
+                ready, rest = rest, []
+        yield ready + rest
+
+    def _shares(self, epoch: int, report: Callable[[str], None]) -> Iterator[_Task]:
+        seed = None if self.seed is None else (self.seed, 1, epoch)
+        for items in self._steps(epoch, report):
+            yield _Task(tuple(items[self.rank :: self.world_size]), seed)
+
+    def _computed(self) -> Iterator[StreamedBatch]:
+        """What the loader makes of the tasks, in their order."""
+        if self._loader is None:
+            self._loader = DataLoader(
+                self.features,
+                batch_size=None,
+                sampler=self._tasks,
+                collate_fn=_as_it_is,
+                num_workers=self.workers,
+                persistent_workers=self.workers > 0,
+                multiprocessing_context="spawn" if self.workers else None,
+                generator=torch.Generator(),  # leaves the global one as it is
+            )
+        try:
+            yield from _started(self._loader)
+        except RuntimeError as error:
+            death = re.search(r"DataLoader worker \(pid\D*([\d, ]+)\).*", str(error))
+            if death is None:
+                raise
+            self.close()
+            raise InputError(
+                f"process {death[1]}, which computed features, died; is there memory left, also in /dev/shm? "
+                "Go on with fewer workers"
+            ) from error
+
+
+def _started(loader: DataLoader[StreamedBatch]) -> Iterator[StreamedBatch]:
+    """The loader's iterator; a worker's death is raised by it, and not wherever this process happens to be."""
+    if threading.current_thread() is not threading.main_thread():
+        return iter(loader)
+    before = signal.getsignal(signal.SIGCHLD)
+    iterator = iter(loader)
+    signal.signal(signal.SIGCHLD, before or signal.SIG_DFL)
+    return iterator
+
+
+def _unheard(_: str) -> None: ...
+
+
+def streamed_normalisation(
+    corpora: Sequence[str],
+    options: FeatureOptions,
+    phone_index: dict[str, int],
+    *,
+    part: str = "train",
+    utterances: int = NORMALISATION_UTTERANCES,
+) -> Normalisation:
+    """Mean and deviation over the first usable utterances of the corpora, mixed.
+
+    Raises:
+        InputError: a corpus is missing or has no usable utterance.
+    """
+    problems = Problems()
+
+    def mels() -> Iterator[Frames]:
+        stream = Stream(tuple(find_source(spec, part) for spec in corpora), phone_index)
+        for item in stream.read(problems.add):
+            mel = _energies(item, options, 1.0)
+            if isinstance(mel, str):
+                problems.add(mel)
+            else:
+                yield mel
+
+    first = islice(mels(), utterances)
+    one = next(first, None)
+    if one is None:
+        fault = problems.first[0] if problems.first else "it is empty"
+        raise InputError(f"no utterance of {', '.join(corpora)} is usable: {fault}")
+    return normalisation_of((mel for part in ([one], first) for mel in part), options.bands)
