@@ -28,6 +28,40 @@ def tiny_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return manifest
 
 
+@pytest.fixture(scope="session")
+def tiny_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of manifests called as WSJ's parts, of three words of two phones each, lexicon.txt and words.arpa."""
+    folder = tmp_path_factory.mktemp("words")
+    random = np.random.default_rng(1)
+    words = {"SEA": ("S", "IY"), "MOW": ("M", "OW"), "UT": ("AH", "T")}
+    for part, count in (("train_si84", 12), ("test_dev93", 4), ("test_eval92", 4)):
+        lines = []
+        for number in range(count):
+            said = random.choice(list(words), int(random.integers(2, 5))).tolist()
+            phones = [phone for word in said for phone in words[word]]
+            quiet = 0.001 * random.standard_normal(RATE // 5)
+            samples = np.concatenate(
+                [quiet, *(_sound(PHONES.index(phone), number % 3, random) for phone in phones), quiet]
+            )
+            name = f"{part}-{number}"
+            soundfile.write(folder / f"{name}.wav", samples, RATE)
+            line = {
+                "id": name,
+                "audio": f"{name}.wav",
+                "speaker": f"s{number % 3}",
+                "text": " ".join(said),
+                "phones": phones,
+            }
+            lines.append(json.dumps({**line, "duration": len(samples) / RATE}))
+        (folder / f"{part}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lexicon = "".join(f"{word} {' '.join(phones)}\n" for word, phones in words.items())
+    (folder / "lexicon.txt").write_text(lexicon, encoding="utf-8")
+    unigrams = "".join(f"-0.6 {word}\n" for word in (*words, "</s>"))
+    arpa = f"\\data\\\nngram 1=5\n\n\\1-grams:\n-99 <s>\n{unigrams}\n\\end\\\n"
+    (folder / "words.arpa").write_text(arpa, encoding="utf-8")
+    return folder
+
+
 def _sound(phone: int, speaker: int, random: np.random.Generator) -> np.ndarray:
     time = np.arange(round(0.15 * RATE)) / RATE
     noise = random.standard_normal(len(time))

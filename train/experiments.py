@@ -59,12 +59,8 @@ PAPER_OPTIONS = TrainOptions(
     warmup_steps=0,
 )
 """TIMIT's; the size of a batch is open in the paper, and pytorch-kaldi's default here."""
-WSJ_OPTIONS = replace(
-    PAPER_OPTIONS,
-    network=replace(PAPER_NETWORK, direction="bi-shared", dense=2048),
-    optimizer="adamw",
-    weight_decay=0.0,
-)
+WSJ_NETWORK = replace(PAPER_NETWORK, direction="bi-shared", dense=2048)
+WSJ_OPTIONS = replace(PAPER_OPTIONS, network=WSJ_NETWORK, optimizer="adamw", weight_decay=0.0)
 WSJ_PARTS = {"14 h": "train_si84", "81 h": "train_si284"}
 
 OPEN_OPTIONS = TrainOptions(network=NetworkOptions(layers=2, dropout=0.2), hold_out=0.1, epochs=12, batch_size=16)
