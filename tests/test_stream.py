@@ -334,7 +334,7 @@ def test_damaged_shar_archives(shar: Path, tmp_path: Path, utterances: dict[str,
     [
         ("missing.jsonl", r"there is no manifest missing\.jsonl"),
         ("nowhere", "no prepared corpus"),
-        ("MANIFESTS:dev", "has no part dev, it has only train"),
+        ("MANIFESTS:dev", "has no part dev; it has train"),
     ],
 )
 def test_specs_that_name_nothing(spec: str, message: str, manifests: Path) -> None:

@@ -64,12 +64,32 @@ def read_corpus(spec: str, part: str, phones: Collection[str] | None = ARPABET) 
     Raises:
         InputError: the corpus is missing or has no usable utterance.
     """
-    path = Path(spec)
     if spec.endswith(".jsonl"):
-        if not path.is_file():
-            raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
-        return _usable(spec, path.stem, _read_lines(path, partial(_jsonl_utterance, path.parent)), phones)
-    chosen = ""
+        path = find_manifest(spec)
+        return _usable(spec, path.stem, read_lines(path, partial(jsonl_utterance, path.parent)), phones)
+    folder, prefix, name = find_part(spec, part)
+    return _usable(spec, name, _lhotse_utterances(folder, prefix, name), phones)
+
+
+def find_manifest(spec: str) -> Path:
+    """The JSON-lines manifest that a spec names.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = Path(spec)
+    if not path.is_file():
+        raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
+    return path
+
+
+def find_part(spec: str, part: str) -> tuple[Path, str, str]:
+    """Folder, prefix and part of a prepared corpus that a spec names, see `read_corpus`.
+
+    Raises:
+        InputError: there is no such corpus or part.
+    """
+    path, chosen = Path(spec), ""
     if not path.is_dir() and ":" in spec:
         folder, chosen = spec.rsplit(":", 1)
         path = Path(folder)
@@ -81,7 +101,7 @@ def read_corpus(spec: str, part: str, phones: Collection[str] | None = ARPABET) 
     name = chosen or (part if part in parts else next(iter(parts)) if len(parts) == 1 else "")
     if not name:
         raise InputError(f"{path} has no part {part}; choose one of {', '.join(f'{path}:{p}' for p in sorted(parts))}")
-    return _usable(spec, name, _lhotse_utterances(path, parts[name], name), phones)
+    return path, parts[name], name
 
 
 def corpus_parts(folder: Path) -> dict[str, str]:
@@ -144,7 +164,7 @@ def _usable(spec: str, part: str, read: Iterable[Utterance | str], phones: Colle
     return Corpus(spec, part, tuple(utterances), tuple(problems))
 
 
-def _read_lines(path: Path, make: Callable[[dict[str, Any]], Made | str]) -> Iterator[Made | str]:
+def read_lines(path: Path, make: Callable[[dict[str, Any]], Made | str]) -> Iterator[Made | str]:
     """What `make` makes of the object in each line, or the line's fault."""
     number = 0
     try:
@@ -178,13 +198,13 @@ def _checked(utterance: Utterance) -> Utterance | str:
     return utterance
 
 
-def _phones(value: object) -> tuple[str, ...]:
+def checked_phones(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(phone, str) for phone in value):
         raise TypeError("phones is not a list of strings")
     return tuple(value)
 
 
-def _jsonl_utterance(folder: Path, item: dict[str, Any]) -> Utterance | str:
+def jsonl_utterance(folder: Path, item: dict[str, Any]) -> Utterance | str:
     for key, kind in (("id", str), ("speaker", str), ("audio", str), ("duration", int | float)):
         if not isinstance(item[key], kind):
             raise TypeError(f"{key} is {item[key]!r}, which is not a {'string' if kind is str else 'number'}")
@@ -196,7 +216,7 @@ def _jsonl_utterance(folder: Path, item: dict[str, Any]) -> Utterance | str:
             folder / item["audio"],
             0.0,
             float(item["duration"]),
-            _phones(item["phones"]),
+            checked_phones(item["phones"]),
             str(item.get("text") or ""),
             None if times is None else tuple((str(phone), float(start), float(end)) for phone, start, end in times),
             {key: item[key] for key in EXTRA if key in item},
@@ -206,13 +226,13 @@ def _jsonl_utterance(folder: Path, item: dict[str, Any]) -> Utterance | str:
 
 def _lhotse_utterances(folder: Path, prefix: str, part: str) -> Iterator[Utterance | str]:
     recordings: dict[str, Recording] = {}
-    for item in _read_lines(folder / f"{prefix}_recordings_{part}.jsonl.gz", Recording.from_dict):
+    for item in read_lines(folder / f"{prefix}_recordings_{part}.jsonl.gz", Recording.from_dict):
         if isinstance(item, str):
             yield item
         else:
             recordings[item.id] = item
     make = partial(_lhotse_utterance, folder, recordings)
-    yield from _read_lines(folder / f"{prefix}_supervisions_{part}.jsonl.gz", make)
+    yield from read_lines(folder / f"{prefix}_supervisions_{part}.jsonl.gz", make)
 
 
 def _lhotse_utterance(folder: Path, recordings: dict[str, Recording], item: dict[str, Any]) -> Utterance | str:
@@ -228,7 +248,7 @@ def _lhotse_utterance(folder: Path, recordings: dict[str, Recording], item: dict
             folder / recordings[supervision.recording_id].sources[0].source,
             supervision.start,
             supervision.duration,
-            _phones(custom["phones"]),
+            checked_phones(custom["phones"]),
             supervision.text or "",
             None if times is None else tuple((item.symbol, item.start, item.end) for item in times),
             {key: custom[key] for key in EXTRA if key in custom},

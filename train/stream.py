@@ -26,7 +26,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from .audio import Samples, to_mono
 from .augment import Augmentation
-from .corpus import Utterance, _jsonl_utterance, _phones, _read_lines, corpus_parts
+from .corpus import Utterance, checked_phones, find_manifest, find_part, jsonl_utterance, read_lines
 from .data import Batch, augmented_input, energies_at, normalisation_of, padded
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel
@@ -113,21 +113,10 @@ def find_source(spec: str, part: str) -> Source:
     Raises:
         InputError: there is none.
     """
-    path = Path(spec)
     if spec.endswith(".jsonl"):
-        if not path.is_file():
-            raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
-        return _Lines(path)
-    shards = tuple(sorted(path.glob("cuts.*.jsonl*")))
-    if shards:
-        return _Shar(shards)
-    folder, _, chosen = (spec, "", "") if path.is_dir() or ":" not in spec else spec.rpartition(":")
-    parts = corpus_parts(Path(folder))
-    name = chosen or (next(iter(parts)) if len(parts) == 1 else part)
-    if name not in parts:
-        has = f"only {', '.join(sorted(parts))}" if parts else "no prepared corpus and no Shar archives"
-        raise InputError(f"{folder} has no part {name}, it has {has}; name a part as FOLDER:PART")
-    return _Manifests(Path(folder), parts[name], name)
+        return _Lines(find_manifest(spec))
+    shards = tuple(sorted(Path(spec).glob("cuts.*.jsonl*")))
+    return _Shar(shards) if shards else _Manifests(*find_part(spec, part))
 
 
 def _lines(first: Path, *others: Path) -> float:
@@ -153,7 +142,7 @@ class _Lines:
         return _lines(self.path)
 
     def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
-        for made in _read_lines(self.path, partial(_jsonl_utterance, self.path.parent)):
+        for made in read_lines(self.path, partial(jsonl_utterance, self.path.parent)):
             yield made if isinstance(made, str) else Item(made, None, made.duration)
 
 
@@ -173,7 +162,7 @@ class _Manifests:
 
     def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
         recordings = _Recordings(self.folder, self.path("recordings"))
-        for made in _read_lines(self.path("supervisions"), partial(self._item, recordings)):
+        for made in read_lines(self.path("supervisions"), partial(self._item, recordings)):
             yield from recordings.faults
             recordings.faults.clear()
             yield made
@@ -190,7 +179,7 @@ class _Recordings:
     """The files of recordings, found near the place of the one before."""
 
     def __init__(self, folder: Path, manifest: Path) -> None:
-        self.lines = _read_lines(manifest, lambda line: (str(line["id"]), folder / line["sources"][0]["source"]))
+        self.lines = read_lines(manifest, lambda line: (str(line["id"]), folder / line["sources"][0]["source"]))
         self.near: dict[str, tuple[Path, int]] = {}
         """File and place of those less than WINDOW before and behind the one found last."""
         self.read = self.place = 0
@@ -226,7 +215,7 @@ class _Shar:
     def read(self, order: python_random.Random | None) -> Iterator[Item | str]:
         for shard in self.shards if order is None else order.sample(self.shards, len(self.shards)):
             archive = shard.with_name(f"recording.{shard.name.split('.')[1]}.tar")
-            yield from _read_lines(shard, partial(self._item, archive, _members(archive)))
+            yield from read_lines(shard, partial(self._item, archive, _members(archive)))
 
     @staticmethod
     def _item(archive: Path, members: Iterator[tuple[str, Member]], cut: dict[str, Any]) -> Item | str:
@@ -253,7 +242,7 @@ def _members(archive: Path) -> Iterator[tuple[str, Member]]:
 
 def _item(supervision: dict[str, Any], audio: Path, start: float, member: Member | None) -> Item:
     name, duration = str(supervision["id"]), float(supervision["duration"])
-    phones = _phones((supervision.get("custom") or {})["phones"])
+    phones = checked_phones((supervision.get("custom") or {})["phones"])
     speaker, text = supervision.get("speaker") or name, supervision.get("text") or ""
     return Item(Utterance(name, speaker, audio, start, duration, phones, text), member, duration)
 
