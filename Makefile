@@ -103,7 +103,9 @@ build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.
 	touch $@
 
 benchmark: setup
-	$(TETRAPHONE) benchmark training --json > benchmarks/results/training.json
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training.py --output benchmarks/results/training.json \
+	  $(if $(wildcard $(CORPORA)/speechocean762),--recordings $(CORPORA)/speechocean762/train.jsonl) \
+	  $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON)) $(if $(PAPER_CODE),--paper-code $(PAPER_CODE))
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/kernels.py --output benchmarks/results/kernels.json \
 	  $(if $(wildcard $(ICOUNT)),--icount $(ICOUNT)) $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON))
 	$(if $(wildcard demo/qlstm-int8.pte),$(BIN)/python benchmarks/recognizer.py --model demo/qlstm-int8.pte \

@@ -41,11 +41,14 @@ class TrainingBenchmark:
     """Utterances."""
     repetitions: int = 7
     """Steps of each, in turn."""
+    memory_processes: int = 3
+    """Processes in which the memory of each is measured; the median counts."""
     threads: int = 1
     """Processor threads of both. Of one thread the processor's time counts, which other programs disturb less."""
 
     def __post_init__(self) -> None:
-        for name in ("linear_rows", "layers", "inputs", "frames", "batch_size", "repetitions", "threads"):
+        counts = ("linear_rows", "layers", "inputs", "frames", "batch_size", "repetitions")
+        for name in (*counts, "memory_processes", "threads"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
 
@@ -112,7 +115,6 @@ def linear_step(layer: nn.Module, x: Tensor, gradient: Tensor, threads: int) -> 
 def benchmark_linear(width: int, options: TrainingBenchmark) -> dict[str, Any]:
     x, gradient = (torch.randn(options.linear_rows, width) for _ in range(2))
     layers = {"quaternion": QuaternionLinear(width, width, torch.Generator()), "real": nn.Linear(width, width)}
-    # An input that is not a Parameter, as inside a network.
     steps = {name: linear_step(layer, x, gradient, options.threads) for name, layer in layers.items()}
     return alternate(steps, options.repetitions, f"linear layers of {width}")
 
@@ -124,21 +126,27 @@ def _resident(key: str) -> int:
 
 
 def _peak(kind: str, width: int, options: TrainingBenchmark) -> int:
-    """What building a network and its first three steps add to this process, at their peak."""
+    """What building a network and its first two steps add to this process, at their peak."""
     torch.set_num_threads(options.threads)
     training_step(network(kind, 4, options), torch.randn(1, 2, options.inputs))()
     Path("/proc/self/clear_refs").write_text("5")
     before = _resident("VmRSS")
     step = training_step(network(kind, width, options), torch.randn(options.batch_size, options.frames, options.inputs))
-    for _ in range(3):
+    for _ in range(2):
         step()
     return _resident("VmHWM") - before
 
 
-def peak_memory(kind: str, width: int, options: TrainingBenchmark) -> int:
-    """Bytes of `_peak` in a process of its own: resident memory, since oneDNN's is unknown to torch's profiler."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_peak, kind, width, options).result()
+def peak_memory(kind: str, width: int, options: TrainingBenchmark) -> float:
+    """Bytes of `_peak`, the median of fresh processes: they differ by some 5 %.
+
+    Resident memory, since oneDNN's is unknown to torch's profiler; not getrusage's, which a process inherits.
+    """
+    peaks = []
+    for _ in range(options.memory_processes):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            peaks.append(pool.submit(_peak, kind, width, options).result())
+    return statistics.median(peaks)
 
 
 def benchmark_width(width: int, options: TrainingBenchmark) -> dict[str, Any]:

@@ -321,7 +321,8 @@ class Benchmark:
     """Measure a figure that the README states, beside what a user would have picked instead."""
 
     figure: Positional[Literal["training"]]
-    """training: a step of a QLSTM against torch.nn.LSTM of the same width."""
+    """training: time and memory of a step of a QLSTM against torch.nn.LSTM, and time of a QuaternionLinear against
+    torch.nn.Linear, by width. benchmarks/training.py adds peers that are no dependency of this package."""
     options: Annotated[TrainingBenchmark, arg(name="")] = field(default_factory=TrainingBenchmark)
     json: Json = False
 

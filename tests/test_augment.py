@@ -41,6 +41,12 @@ def test_what_is_drawn_stays_in_range(mel: Frames) -> None:
         assert changed.max() < mel.max() + 10
 
 
+def test_a_share_of_the_utterances_is_changed(mel: Frames) -> None:
+    loud = Acoustics(**{**NOTHING, "share": 0.25, "noise": 1.0})
+    changed = [loud.apply(mel, mel, OPTIONS, np.random.default_rng(seed)) is not mel for seed in range(200)]
+    assert 30 < sum(changed) < 70
+
+
 def test_silence_and_a_single_frame_stay_finite() -> None:
     silent = np.full((1, 40), FLOOR, np.float32)
     for seed in range(50):

@@ -1,6 +1,7 @@
 """The command `tetraphone`: help, output, exit status and errors of every subcommand."""
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -393,16 +394,18 @@ def test_evaluate_shows_and_names_on_stderr(work: Path, capfd: pytest.CaptureFix
     assert "faulty.jsonl" in capfd.readouterr().err
 
 
-def test_benchmark_prints_a_ratio(capfd: pytest.CaptureFixture[str]) -> None:
-    small = ("--hidden", 8, "--inputs", 8, "--frames", 2, "--batch-size", 2, "--repetitions", 1, "--threads", 1)
+def test_benchmark_prints_ratios(capfd: pytest.CaptureFixture[str]) -> None:
+    small = ("--widths", 64, "--linear-widths", 8, "--linear-rows", 4, "--inputs", 8, "--frames", 2, "--batch-size", 2)
     threads = torch.get_num_threads()
-    try:
-        result = json_of(capfd, "benchmark", "training", *small)
-    finally:
-        torch.set_num_threads(threads)
+    result = json_of(capfd, "benchmark", "training", *small, "--repetitions", 1, "--memory-processes", 1)
+    assert torch.get_num_threads() == threads
     assert result["figure"] == "training"
-    assert result["ratio"] > 0
-    assert result["parameters"]["qlstm"] < result["parameters"]["lstm"]
+    step, linear = result["recurrent"]["64"], result["linear"]["8"]
+    assert step["parameters"]["qlstm"] < step["parameters"]["lstm"]
+    for ratio in (step["ratio"]["lstm"], step["peak_memory_ratio"], linear["ratio"]["real"]):
+        assert 0 < ratio < math.inf
+    assert run("benchmark", "training", "--repetitions", 0) == 1
+    assert "repetitions is 0; it must be at least 1" in capfd.readouterr().err
 
 
 def test_interrupt_ends_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ DEFAULTS = TrainOptions(threads=1)
 
 def test_the_recipes_of_the_package_are_read() -> None:
     pretrained, tiny = (read_recipe(name, DEFAULTS) for name in ("pretrained", "tiny"))
-    assert pretrained.options.network == NetworkOptions(hidden=320, layers=3)
+    assert pretrained.options.network == NetworkOptions(hidden=320, layers=3, dropout=0.0)
     assert pretrained.options.threads == 1
     assert tiny.corpora == pretrained.corpora
     for recipe in (pretrained, tiny):

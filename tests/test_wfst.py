@@ -228,6 +228,27 @@ ngram 3=2
     assert cost(graph, [0, 1, 0]) == pytest.approx(ln10 * (0.3 + 0.05 + 0.6 + 0.3 + 1 + 0.4 + 0.9), abs=1e-3)
 
 
+def test_a_word_that_two_others_spell_has_its_own_cost(tmp_path: Path) -> None:
+    arpa = "\\data\\\nngram 1=3\n\\1-grams:\n-0.5 A\n{} AA\n-0.3 </s>\n\\end\\\n"
+    topology = Topology(PHONES, 2)
+    for chance, expected, names in ((-1.2, 1.3, ["A", "A"]), (-0.8, 1.1, ["AA"])):
+        graph = word_graph(topology, *files(tmp_path, "A a\nAA a a\n", arpa.format(chance)))
+        assert cost(graph, topology.chain(["a", "a"])) == pytest.approx(math.log(10) * expected, abs=1e-3)
+        alignment = even_alignment(["a", "a"], 8, topology)
+        assert graph.names(decode(graph, perfect(alignment, topology.outputs), 1.0)) == names
+
+
+def test_n_grams_over_the_border_of_a_sentence_are_left_out(tmp_path: Path) -> None:
+    topology = Topology(PHONES, 2)
+    more = ARPA.replace("ngram 2=3", "ngram 2=6").replace(
+        "-0.1 A C", "-0.01 A <s>\n-0.01 </s> A\n-9 </s> </s>\n-0.1 A C"
+    )
+    paths = files(tmp_path, arpa=more)
+    graph = word_graph(topology, *paths)
+    for words, phones in ((("A", "C"), ["a", "c"]), (("A",), ["a"]), (("C", "A"), ["c", "a"])):
+        assert cost(graph, topology.chain(phones)) == pytest.approx(language_cost(words), abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("lexicon", "arpa", "message"),
     [
