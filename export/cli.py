@@ -155,7 +155,7 @@ class Train:
             )
         if self.recipe:
             defaults = TrainOptions(threads=self.options.threads)
-            if self.options != defaults or len(self.corpora) != 1:
+            if self.options != defaults or self.profile or len(self.corpora) != 1:
                 raise InputError(
                     "a recipe takes one folder of corpora, and of the options only --threads; copy its file"
                 )

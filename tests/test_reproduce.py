@@ -1,6 +1,9 @@
 """Tables of experiments: the paper's counts of parameters, the choice of rates, and the protocol in small."""
 
+import gzip
 import json
+import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -118,7 +121,11 @@ def test_alignments_survive_their_file(tmp_path: Path) -> None:
     read = Alignments.load(tmp_path / "a.npz")
     assert read.topology == written.topology
     assert {name: states.tolist() for name, states in read.states.items()} == {"u": [0, 1, 2], "v": [3, 4, 5, 5]}
-    for content in (None, b"no archive"):
+    strange = Alignments(Topology(("a",), 1), {"u": np.array([0, 1])})
+    strange.save(tmp_path / "strange.npz")
+    with pytest.raises(InputError, match="states outside of the 1 that there are"):
+        Alignments.load(tmp_path / "strange.npz")
+    for content in (None, b"no archive", (tmp_path / "a.npz").read_bytes()[:300]):
         path = tmp_path / "damaged.npz"
         if content is not None:
             path.write_bytes(content)
@@ -161,6 +168,15 @@ def test_a_table_of_the_paper_runs_in_small_and_goes_on(timit: Path, tmp_path: P
     assert len(before) == 2
     reproduce("timit-rnn", timit, tmp_path / "out", options, lines.append)
     assert {path: path.stat().st_mtime_ns for path in results} == before, "what is done is kept"
+    assert (
+        report["command"]
+        == "tetraphone reproduce timit-rnn " + timit.name + " --output FOLDER --epochs 1 --align-epochs 1"
+    )
+    with pytest.raises(InputError, match=r"was begun with epochs 1, not 2; give the same, or another folder"):
+        reproduce("timit-rnn", timit, tmp_path / "out", replace(options, epochs=2), lines.append)
+    results[0].write_text("{")
+    with pytest.raises(InputError, match=r"result\.json is damaged"):
+        reproduce("timit-rnn", timit, tmp_path / "out", options, lines.append)
 
 
 def test_words_are_decoded_with_the_users_lexicon_and_model(
@@ -180,6 +196,20 @@ def test_words_are_decoded_with_the_users_lexicon_and_model(
     assert row["tests"]["test"]["mean"] < 50, "word error rate; guessing words gives about 70"
     assert SCALE in row["tests"]
     assert "| QLSTM 8, 14 h |" in (tmp_path / "out" / "wsj.md").read_text()
+
+
+def test_a_test_set_that_is_not_whole_is_refused(timit: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "timit"
+    shutil.copytree(timit, copied)
+    path = copied / "timit_recordings_test.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+    path.write_bytes(gzip.compress(b"".join(lines[1:])))
+    with pytest.raises(InputError, match=r"test is not whole: .* is not in the manifest of recordings"):
+        reproduce("timit-rnn", copied, tmp_path / "out", ReproduceOptions(), lambda _: None)
+
+
+def test_a_rate_that_diverges_is_not_chosen() -> None:
+    assert climb(RATES, lambda rates: [math.inf if rate > 2e-3 else 1 / rate for rate in rates]) == 2e-3
 
 
 def test_timit_is_folded_to_48_phones_without_the_glottal_stop(timit: Path) -> None:

@@ -59,7 +59,7 @@ def energies_at(
     return energies
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In a worker: ends it when the process that started it is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -155,7 +155,7 @@ def _compute(
     with (
         write_atomically(path) as temporary,
         temporary.open("wb") as file,
-        ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent) as pool,
+        ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool,
     ):
         try:
             results = pool.map(job, utterances, chunksize=8)

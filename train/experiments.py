@@ -1,15 +1,17 @@
 """The tables that `tetraphone reproduce` makes: the paper's (Parcollet et al., 2019), and one on free speech."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from .corpus import Utterance, corpus_parts, read_corpus
+from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import FeatureStore, extract
 from .errors import InputError
 from .features import FeatureOptions
+from .files import write_atomically
 from .hybrid import Words, align, between_silences, fold_timit, measure, write_folded
 from .model import NetworkOptions, load_checkpoint
 from .objective import evaluate_store
@@ -17,7 +19,7 @@ from .options import ReproduceOptions, TableName, TrainOptions
 from .quaternion import Initialisation
 from .report import write_report
 from .reproduce import RATES, Kind, Row, Say, Setting, Table, run_table
-from .timit import FOLD, read_timit, scored
+from .timit import EXPECTED, FOLD, read_timit, scored
 from .training import MODEL, read_training_sets
 
 
@@ -78,11 +80,12 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
         InputError: the source lacks a part, a row is unknown, or see `train`.
     """
     rows, setting = TABLES[name]
-    known = {row.folder.removesuffix(f"-{row.condition.replace(' ', '-')}"): row for row in rows}
-    if unknown := sorted(set(options.rows) - known.keys()):
+    known = dict.fromkeys(row.network for row in rows)
+    if unknown := sorted(set(options.rows) - known):
         raise InputError(f"{name} has no row {', '.join(unknown)}; it has {', '.join(known)}")
-    chosen = tuple(row for row in rows if not options.rows or f"{row.kind}-{row.hidden}" in options.rows)
-    folder.mkdir(parents=True, exist_ok=True)
+    chosen = tuple(row for row in rows if not options.rows or row.network in options.rows)
+    source, folder = source.resolve(), folder.resolve()
+    command = _begin(name, source, folder, options)
     settings = {}
     for condition in dict.fromkeys(row.condition for row in chosen):
         settings[condition] = setting(source, folder, condition, options, say)
@@ -90,11 +93,39 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
     seeds = options.seeds or (5 if name.startswith("timit") else 3)
     table = Table(chosen, settings, seeds, rates)
     results = run_table(table, folder, options.jobs, say)
-    return write_report(name, table, results, folder, say)
+    return write_report(name, command, table, results, folder, say)
+
+
+def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOptions) -> str:
+    """Notes what decides the results in `folder`, so that none are mixed with others; returns the command.
+
+    Raises:
+        InputError: the folder was begun otherwise.
+    """
+    free = ("jobs", "rows", "seeds", "device")
+    decisive = {key: value for key, value in asdict(options).items() if key not in free}
+    note = {key: str(value) for key, value in {"table": name, "source": source, **decisive}.items()}
+    path = folder / "table.json"
+    if path.exists():
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{path} is damaged: {error}; give another folder") from error
+        different = [f"{key} {before.get(key)}, not {value}" for key, value in note.items() if before.get(key) != value]
+        if different:
+            raise InputError(f"{folder} was begun with {'; '.join(different)}; give the same, or another folder")
+    with write_atomically(path) as temporary:
+        temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+    defaults = asdict(ReproduceOptions())
+    asked = {key: value for key, value in decisive.items() if value != defaults[key]}
+    flags = "".join(
+        f" --{key.replace('_', '-')} {value.name if isinstance(value, Path) else value}" for key, value in asked.items()
+    )
+    return f"tetraphone reproduce {name} {source.name} --output FOLDER{flags}"
 
 
 def _with(options: TrainOptions, asked: ReproduceOptions) -> TrainOptions:
-    return replace(options, epochs=asked.epochs or options.epochs, device=asked.device, threads=asked.jobs)
+    return replace(options, epochs=asked.epochs or options.epochs, device=asked.device, threads=1)
 
 
 def timit_setting(
@@ -103,15 +134,16 @@ def timit_setting(
     """Frame-wise states from hand-made times, realigned; decoded with a phone bigram, scored over 39 classes."""
     direction: Literal["uni", "bi-shared"] = "bi-shared" if bidirectional else "uni"
     options = _with(replace(PAPER_OPTIONS, network=replace(PAPER_NETWORK, direction=direction)), asked)
-    specs = write_folded(str(source), _parts(source, ("train", "dev", "test")), folder / "corpus", fold_timit)
-    where = folder / "alignments"
-    alignments = align((specs["train"], specs["dev"]), options, where, asked.realignments, asked.align_epochs, say)
+    parts, features = _parts(source, ("train", "dev", "test")), folder / "features"
+    specs = write_folded(str(source), parts, folder / "corpus", fold_timit, say)
+    training, dev, where = specs["train"], specs["dev"], folder / "alignments"
+    alignments = align(training, dev, options, where, features, asked.realignments, asked.align_epochs, say)
     tests = {part: specs[part] for part in ("dev", "test")}
     return Setting(
-        (specs["train"],),
-        replace(options, alignments=str(alignments), dev=(specs["dev"],)),
-        folder / "features",
-        partial(measure, alignments=alignments, train=specs["train"], tests=tests),
+        (training,),
+        replace(options, alignments=str(alignments), dev=(dev,)),
+        features,
+        partial(measure, alignments=alignments, features=features, train=training, tests=tests),
     )
 
 
@@ -120,17 +152,18 @@ def wsj_setting(source: Path, folder: Path, condition: str, asked: ReproduceOpti
     if asked.lexicon is None or asked.arpa is None:
         raise InputError("wsj is decoded into words; give --lexicon and --arpa")
     part, options = WSJ_PARTS[condition], _with(WSJ_OPTIONS, asked)
-    where = folder / part
+    where, features = folder / part, folder / part / "features"
     parts = _parts(source, (part, "test_dev93", "test_eval92"))
-    specs = write_folded(str(source), parts, where / "corpus", between_silences)
+    specs = write_folded(str(source), parts, where / "corpus", between_silences, say)
     training, dev = specs[part], specs["test_dev93"]
-    alignments = align((training, dev), options, where / "alignments", asked.realignments, asked.align_epochs, say)
+    rounds, epochs = asked.realignments, asked.align_epochs
+    alignments = align(training, dev, options, where / "alignments", features, rounds, epochs, say)
     tests, words = {"dev": dev, "test": specs["test_eval92"]}, Words(asked.lexicon, asked.arpa)
     return Setting(
         (training,),
         replace(options, alignments=str(alignments), dev=(dev,)),
-        where / "features",
-        partial(measure, alignments=alignments, train=training, tests=tests, words=words),
+        features,
+        partial(measure, alignments=alignments, features=features, train=training, tests=tests, words=words),
     )
 
 
@@ -159,12 +192,21 @@ def open_tests(source: Path, features: Path, workers: int) -> dict[str, FeatureS
     """The test sets, TIMIT's in phones of this package."""
     read = [corpus for corpus in read_timit(source / OPEN_CORPORA["timit"]) if corpus.part == "train"]
     timit = [replace(u, phones=tuple(FOLD[s] for s in u.phones if s in FOLD)) for c in read for u in c.utterances]
-    ocean = read_corpus(str(source / OPEN_CORPORA["test"]), "test").utterances
-    sets: dict[str, Sequence[Utterance]] = {"speechocean762": ocean, "TIMIT sample": timit}
-    return {
+    ocean = read_corpus(str(source / OPEN_CORPORA["test"]), "test")
+    sets: dict[str, Sequence[Utterance]] = {"speechocean762": ocean.utterances, "TIMIT sample": timit}
+    stores = {
         name: extract(utterances, OPEN_OPTIONS.features, features / f"{name.replace(' ', '-')}.f32", (1.0,), workers)
         for name, utterances in sets.items()
     }
+    parts: list[Corpus | FeatureStore] = [ocean, *read, *stores.values()]
+    if left_out := [problem for part in parts for problem in _faults(part)]:
+        raise InputError(f"the test sets are not whole: {left_out[0]}; copy the corpora again")
+    return stores
+
+
+def _faults(part: Corpus | FeatureStore) -> list[str]:
+    """What was left out, but for sentences on counts."""
+    return [problem for problem in part.problems if not problem.startswith(tuple(f"{name}: " for name in EXPECTED))]
 
 
 def measure_open(run: Path, source: Path, features: Path) -> dict[str, float]:

@@ -15,7 +15,7 @@ from .files import write_atomically
 from .hmm import Alignment, Topology, even_alignment, force, log_priors, timed_alignment
 from .model import Checkpoint, NetworkOptions, load_checkpoint
 from .objective import Alignments, enumerate_scores
-from .options import TrainOptions
+from .options import TrainOptions, default_threads
 from .scoring import Errors, log_softmax
 from .timit import TO_39, TO_48
 from .training import MODEL, phone_set, train
@@ -58,12 +58,20 @@ def between_silences(utterance: Utterance) -> Utterance:
 
 
 def write_folded(
-    source: str, parts: Sequence[str], folder: Path, fold: Callable[[Utterance], Utterance]
+    source: str, parts: Sequence[str], folder: Path, fold: Callable[[Utterance], Utterance], say: Say
 ) -> dict[str, str]:
-    """The parts of a prepared corpus with other phones, as manifests in `folder`; returns their specs by part."""
+    """The parts of a prepared corpus with other phones, as manifests in `folder`; returns their specs by part.
+
+    Raises:
+        InputError: an utterance of another part than the first, the training part, is not usable.
+    """
     specs = {}
     for part in parts:
         read = read_corpus(f"{source}:{part}", part, None)
+        if read.problems and part == parts[0]:
+            say(f"left out {len(read.problems)} utterances of {part}: first, {read.problems[0]}")
+        elif read.problems:
+            raise InputError(f"{part} is not whole: {read.problems[0]}; prepare the corpus again")
         lines = []
         for utterance in map(fold, read.utterances):
             if utterance.start:
@@ -78,20 +86,16 @@ def write_folded(
 
 
 def align(
-    specs: Sequence[str],
-    options: TrainOptions,
-    folder: Path,
-    rounds: int,
-    epochs: int,
-    say: Say,
+    training: str, dev: str, options: TrainOptions, folder: Path, features: Path, rounds: int, epochs: int, say: Say
 ) -> Path:
-    """States of the frames of the training corpus (first of `specs`) and the development corpora (the others).
+    """States of the frames of the training and the development corpus.
 
     Starts from phone times where utterances have them, else evenly; then, `rounds` times, trains a small network on
     the alignments so far and finds the likeliest ones by its posteriors over priors (Viterbi). What is done is kept.
 
     Args:
         options: of the networks to be trained on the alignments, for features, batches and optimiser.
+        features: where those networks have theirs.
         epochs: of each round.
 
     Returns:
@@ -100,11 +104,11 @@ def align(
     Raises:
         InputError: an utterance is too short for its states, or see `train`.
     """
-    corpora = [read_corpus(spec, "train", None) for spec in specs]
+    corpora = [read_corpus(spec, "train", None) for spec in (training, dev)]
     topology = Topology(phone_set(corpus.utterances for corpus in corpora))
     stores = [
-        extract(corpus.utterances, options.features, folder / f"{number}.f32", (1.0,), options.threads)
-        for number, corpus in enumerate(corpora)
+        extract(corpus.utterances, options.features, features / f"{name}.f32", (1.0,), default_threads())
+        for name, corpus in zip(("train", "dev"), corpora, strict=True)
     ]
     path = folder / "start.npz"
     if not path.exists():
@@ -114,14 +118,13 @@ def align(
                 frames = options.features.network_frames(length)
                 states[utterance.id] = _start(utterance, frames, options, topology)
         Alignments(topology, states).save(path)
-    small = replace(options, network=NetworkOptions("lstm", 256, 2, dropout=0.2), epochs=epochs, seed=1)
+    small = replace(options, network=NetworkOptions("lstm", 256, 2, dropout=0.2), epochs=epochs, seed=1, dev=(dev,))
     for number in range(1, rounds + 1):
         after = folder / f"round-{number}.npz"
         if not after.exists():
             say(f"aligning, round {number} of {rounds}")
-            chosen = replace(small, alignments=str(path), dev=tuple(specs[1:]))
             run = folder / f"round-{number}"
-            train(tuple(specs[:1]), run, chosen, run.is_dir(), say)
+            train((training,), run, replace(small, alignments=str(path)), run.is_dir(), say, features)
             _realigned(load_checkpoint(run / MODEL), Alignments.load(path), stores).save(after)
         path = after
     return path
@@ -148,7 +151,7 @@ def _realigned(checkpoint: Checkpoint, before: Alignments, stores: Sequence[Feat
 
 
 def measure(
-    run: Path, alignments: Path, train: str, tests: dict[str, str], words: Words | None = None
+    run: Path, alignments: Path, features: Path, train: str, tests: dict[str, str], words: Words | None = None
 ) -> dict[str, float]:
     """Error rates of a run, percent: over 39 classes of phones, or of words.
 
@@ -167,7 +170,7 @@ def measure(
     else:
         graph = word_graph(topology, words.lexicon, words.arpa, SILENCE)
     heard = {
-        name: list(_likelihoods(read_corpus(spec, name, None), checkpoint, alignments.parent / f"test-{name}.f32"))
+        name: list(_likelihoods(read_corpus(spec, name, None), checkpoint, features / f"{name}.f32"))
         for name, spec in tests.items()
     }
 
@@ -199,5 +202,7 @@ def measure(
 def _likelihoods(corpus: Corpus, checkpoint: Checkpoint, path: Path) -> Iterator[tuple[Utterance, NDArray[np.float32]]]:
     """Log posteriors of the states of each utterance, [frames, outputs]."""
     store = extract(corpus.utterances, checkpoint.features, path, (1.0,), 1)
+    if left_out := [*corpus.problems, *store.problems]:
+        raise InputError(f"{corpus.name} is not whole: {left_out[0]}; prepare the corpus again")
     for index, scores in enumerate_scores(checkpoint.model, store, checkpoint):
         yield store.utterances[index], log_softmax(scores)

@@ -26,7 +26,8 @@ HOLD = 1e4
 
 EIGHT_PRODUCTS_FROM = 512 * 512
 """Inputs times outputs from which training multiplies in eight block products. Forward and backward against nn.Linear,
-3,200 rows, one thread: 1.13 of its time at 256 reals, 0.91 at 512, 0.77 at 1,024; the expanded matrix takes 1.02."""
+3,200 rows, one thread, a busy machine: 1.13 to 1.27 of its time at 256 reals, 0.83 to 1.06 at 512, 0.69 to 0.86 at
+1,024; the expanded matrix takes 1.0 to 1.1."""
 
 
 class QuaternionLinear(nn.Module):

@@ -1,5 +1,6 @@
 """What a network is trained for: the phones of an utterance by CTC, or the state that each frame is in."""
 
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,8 +64,12 @@ class Ctc:
             zero_infinity=True,
         )
         repeats = ((batch.targets[:, 1:] == batch.targets[:, :-1]) & (batch.targets[:, 1:] != BLANK)).sum(1)
-        fits = batch.lengths >= batch.target_lengths + repeats
-        return losses[fits].sum(), batch.target_lengths[fits].sum(), torch.nonzero(~fits).flatten().tolist()
+        fits = batch.lengths >= batch.target_lengths + repeats.to(batch.lengths.device)
+        return (
+            losses[fits.to(losses.device)].sum(),
+            batch.target_lengths[fits].sum(),
+            torch.nonzero(~fits).flatten().tolist(),
+        )
 
     def error(self, model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> float:
         """Phone error rate of greedy decoding."""
@@ -105,9 +110,12 @@ class Alignments:
         try:
             with np.load(path) as file:
                 topology = Topology(tuple(map(str, file["phones"])), int(file["states"]))
-                parts = np.split(file["frames"].astype(np.int64), file["ends"][:-1])
+                frames = file["frames"].astype(np.int64)
+                if ((frames < 0) | (frames >= topology.outputs)).any():
+                    raise ValueError(f"states outside of the {topology.outputs} that there are")
+                parts = np.split(frames, file["ends"][:-1])
                 return cls(topology, dict(zip(map(str, file["ids"]), parts, strict=True)))
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} holds no alignments: {error}; `tetraphone reproduce` writes them") from error
 
 

@@ -11,6 +11,11 @@ from .features import FeatureOptions
 from .model import NetworkOptions
 
 
+def default_threads() -> int:
+    """All of the machine's, shared with the other processes that torchrun started on it."""
+    return max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
 @dataclass(frozen=True)
 class TrainOptions:
     """How to train; with the corpora, all that decides the final weights on one machine."""
@@ -64,7 +69,7 @@ class TrainOptions:
     """Multiply in bfloat16 (autocast): faster on GPUs and on processors with AMX; weights and loss stay float32."""
     fused: bool = False
     """AdamW's update in one kernel; on a GPU only."""
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=default_threads)
     """Processor threads; the same number gives the same bits."""
     checkpoint_steps: int = 200
     """Steps from checkpoint to checkpoint: what a kill can cost."""

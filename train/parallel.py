@@ -1,21 +1,21 @@
 """One run on many processes, started by torchrun: each takes its share of every batch, gradients are added up."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import timedelta
 
 import torch
 from torch import Tensor, distributed, nn
 
 from .errors import InputError
 
-T = TypeVar("T")
+TIMEOUT = timedelta(hours=12)
+"""While the first process computes features or evaluates, the others wait; torchrun ends them all when one dies."""
 
 
 def is_first() -> bool:
     """Whether this process is the one that writes files and speaks."""
-    return os.environ.get("RANK", "0") == "0"
+    return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ.get("RANK", "0") == "0"
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,12 @@ class Processes:
         if gpu:
             torch.cuda.set_device(chosen)
         if not distributed.is_initialized():
-            distributed.init_process_group("nccl" if gpu else "gloo")
+            distributed.init_process_group("nccl" if gpu else "gloo", timeout=TIMEOUT)
         return cls(chosen, distributed.get_rank(), distributed.get_world_size())
 
     @property
     def first(self) -> bool:
         return self.rank == 0
-
-    def share(self, items: Sequence[T]) -> list[T]:
-        """Every `count`-th item from this process's on: the shares of all processes are all items."""
-        return list(items[self.rank :: self.count])
 
     def parallel(self, model: nn.Module) -> nn.Module:
         """The model, in torch's DistributedDataParallel where there are several processes."""

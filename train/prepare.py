@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,12 @@ def prepare(form: str, source: Path, destination: Path, dictionary: Path | None 
         raise InputError(f"{form} has phones of its own: --dictionary {dictionary} is of no use; leave it away")
     if form != "jsonl" and not source.is_dir():
         raise InputError(f"there is no folder {source}; give the one that holds the corpus")
-    return FORMS[form](source, destination, dictionary)
+    try:
+        return FORMS[form](source, destination, dictionary)
+    except InputError:
+        with suppress(OSError):  # an empty folder that was made for nothing
+            destination.rmdir()
+        raise
 
 
 def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
@@ -75,7 +81,8 @@ def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str,
 
 
 def _prepare_wsj(source: Path, destination: Path, dictionary: Path | None) -> dict[str, Any]:
-    new_folder(destination)
+    if not destination.is_dir() or [path.name for path in destination.iterdir()] != [wsj.AUDIO]:  # interrupted: go on
+        new_folder(destination)
     return _write_found(destination, wsj.read_wsj(source, destination, dictionary), wsj.EXPECTED)
 
 

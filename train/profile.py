@@ -1,10 +1,11 @@
 """Where the time of a training step goes."""
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch.profiler import ProfilerActivity, profile, record_function
+
+from .files import write_atomically
 
 if TYPE_CHECKING:
     from .training import Run
@@ -17,6 +18,8 @@ TRACE = "trace.json"
 
 def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) -> dict[str, Any]:
     """Trains a few steps under torch's profiler; writes TRACE (for a browser's trace viewer) and saves no model.
+
+    Times are the processor's: on a GPU they are those of starting its work, and the trace tells the rest.
 
     Returns:
         {"steps", "milliseconds_per_step", "share": {phase: percent}, "trace"}.
@@ -36,9 +39,9 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     total = sum(spent.values())
     say(averages.table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=40))
     trace = run.folder / TRACE
-    partial = trace.with_name(f".{TRACE}.partial-{os.getpid()}")
-    profiler.export_chrome_trace(str(partial))
-    partial.replace(trace)
+    if run.processes.first:
+        with write_atomically(trace) as temporary:
+            profiler.export_chrome_trace(str(temporary))
     return {
         "steps": steps,
         "milliseconds_per_step": round(total / steps, 2),

@@ -1,11 +1,11 @@
 """What a table of experiments says: Markdown, JSON, and a picture of error against parameters."""
 
 import json
-import math
 import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 
 from .files import revision, write_atomically
 from .hybrid import SCALE
+from .parallel import Processes
 from .pictures import draw_tradeoff
 from .reproduce import Result, Row, Say, Table
 from .training import Run
@@ -21,14 +22,16 @@ TIMED_STEPS = 5
 """Steps of each network that are timed, in turn, after one that is not."""
 
 
-def write_report(name: str, table: Table, results: dict[str, list[Result]], folder: Path, say: Say) -> dict[str, Any]:
+def write_report(
+    name: str, command: str, table: Table, results: dict[str, list[Result]], folder: Path, say: Say
+) -> dict[str, Any]:
     """Writes NAME.json, NAME.md and NAME.png; returns their paths and the rows."""
     rows = {row.name: row for row in table.rows}
     say("timing a step of each network")
     seconds = step_seconds(table, folder, say)
     report = {
         "table": name,
-        "command": f"tetraphone reproduce {name}",
+        "command": command,
         "revision": revision(),
         "seeds": table.seeds,
         "options": {condition: asdict(setting.options) for condition, setting in table.settings.items()},
@@ -67,21 +70,20 @@ def step_seconds(table: Table, folder: Path, say: Say) -> dict[str, float]:
     for row in table.rows:
         setting = table.settings[row.condition]
         options = replace(row.options(setting), threads=1)
-        runs[row.name] = run = Run(folder / "timed", options, setting.corpora, setting.features)
+        processes = Processes.join(options.device)
+        runs[row.name] = run = Run(folder / "timed", options, setting.corpora, setting.features, processes=processes)
         run.prepare(lambda _: None)
         run.model.train()
     spent: dict[str, list[float]] = {name: [] for name in runs}
-    batches = {name: run.batches.epoch(0) for name, run in runs.items()}
+    batches = {name: (batch for epoch in count() for batch in run.batches.epoch(epoch)) for name, run in runs.items()}
     for step in range(TIMED_STEPS + 1):
         for name, run in runs.items():
-            batch = next(batches[name], None)
-            if batch is None:
-                continue
+            batch = next(batches[name])
             started = time.perf_counter()
             run.train_step(batch)
             if step:
                 spent[name].append(time.perf_counter() - started)
-    return {name: round(statistics.median(times), 4) if times else math.nan for name, times in spent.items()}
+    return {name: round(statistics.median(times), 4) for name, times in spent.items()}
 
 
 def as_markdown(report: dict[str, Any]) -> str:

@@ -1,9 +1,10 @@
 """Runs a table of experiments: every network with every seed, side by side, each kept when it is done."""
 
 import json
+import math
 import multiprocessing
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, Literal
 
 from tqdm import tqdm
 
+from .data import end_with_parent
+from .errors import DivergedError, InputError
 from .files import write_atomically
 from .options import TrainOptions
 from .training import train
@@ -57,8 +60,13 @@ class Row:
         return f"{self.kind.upper()} {neurons:,}" + (f", {self.condition}" if self.condition else "")
 
     @property
+    def network(self) -> str:
+        """How the command line calls it."""
+        return f"{self.kind}-{self.hidden}"
+
+    @property
     def folder(self) -> str:
-        return f"{self.kind}-{self.hidden}" + (f"-{self.condition.replace(' ', '-')}" if self.condition else "")
+        return self.network + (f"-{self.condition.replace(' ', '-')}" if self.condition else "")
 
     def options(self, setting: Setting) -> TrainOptions:
         """Of this network in a setting."""
@@ -82,7 +90,10 @@ def run_job(setting: Setting, folder: Path, options: TrainOptions) -> Result:
     """Trains, or goes on, or finds it done; the result is kept as result.json. Its log is log.txt."""
     done = folder / "result.json"
     if done.exists():
-        kept: Result = json.loads(done.read_text(encoding="utf-8"))
+        try:
+            kept: Result = json.loads(done.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{done} is damaged: {error}; remove it, and the run is measured again") from error
         return kept
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "log.txt").open("a", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
@@ -120,7 +131,7 @@ def run_table(table: Table, folder: Path, jobs: int, say: Say) -> dict[str, list
         kinds.setdefault(row.kind, []).append(row)
     bar = tqdm(total=len(table.rows) * table.seeds, desc="runs", unit="run", dynamic_ncols=True)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool, ThreadPoolExecutor(len(kinds)) as threads, bar:
+    with ProcessPoolExecutor(jobs, context, end_with_parent) as pool, ThreadPoolExecutor(len(kinds)) as threads, bar:
 
         def submit(row: Row, rate: float, seed: int) -> Future[Result]:
             setting = table.settings[row.condition]
@@ -129,7 +140,13 @@ def run_table(table: Table, folder: Path, jobs: int, say: Say) -> dict[str, list
             return pool.submit(run_job, setting, where, options)
 
         def errors(row: Row, rates: Iterable[float]) -> list[float]:
-            return [future.result()["dev"] for future in [submit(row, rate, 1) for rate in rates]]
+            found = []
+            for future in [submit(row, rate, 1) for rate in rates]:
+                try:
+                    found.append(future.result()["dev"])
+                except DivergedError:
+                    found.append(math.inf)
+            return found
 
         def run_kind(rows: Sequence[Row]) -> None:
             rate = table.rates[0]
@@ -142,6 +159,12 @@ def run_table(table: Table, folder: Path, jobs: int, say: Say) -> dict[str, list
                     future.add_done_callback(lambda _: bar.update())
                 results[row.name] = [future.result() for future in futures]
 
-        for finished in [threads.submit(run_kind, rows) for rows in kinds.values()]:
-            finished.result()
+        try:
+            for finished in as_completed([threads.submit(run_kind, rows) for rows in kinds.values()]):
+                finished.result()
+        except BaseException:  # A run that failed, or Ctrl-C: the others need not go on; they resume.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
     return {row.name: results[row.name] for row in table.rows}

@@ -19,7 +19,7 @@ from tqdm import tqdm
 from .augment import Acoustics, Augmentation, SpecAugment
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import Batch, StoredBatches, extract, idle
-from .errors import InputError
+from .errors import DivergedError, InputError
 from .features import FeatureOptions
 from .files import new_folder, remove_partial, write_atomically
 from .model import (
@@ -129,8 +129,8 @@ class Run:
             raise InputError(f"training for {options.rounding} takes one process; start it without torchrun")
         if options.stream and options.phones == "corpus":
             raise InputError("a stream is not read beforehand for its phones; leave out --phones corpus")
-        if options.alignments and options.speed_perturbation:
-            raise InputError("speed perturbation changes the frames that are aligned; leave it out")
+        if options.alignments and (options.speed_perturbation or options.stream):
+            raise InputError("alignments hold the frames of stored features; leave out speed perturbation and streams")
         self.start = load_checkpoint(Path(options.init)) if options.init else None
         if self.start is not None:
             options = started_from(self.start, options)
@@ -186,6 +186,8 @@ class Run:
         if options.alignments:
             alignments = Alignments.load(Path(options.alignments))
             self.objective, self.phones = Frames(alignments), alignments.topology.phones
+            if strange := sorted(set(phone_set([train, dev])) - set(self.phones)):
+                raise InputError(f"{options.alignments} has no states for the phones {' '.join(strange)}; align again")
         self.phone_index = score_index(self.phones)
         self._build(say)
         if not self.processes.first:
@@ -266,7 +268,7 @@ class Run:
         self.model = AcousticModel(options.network, options.features.inputs, scores, generator)
         if self.start is not None:
             weights = self.start.model.state_dict()
-            if self.start.phones != self.phones:
+            if (self.start.phones, self.start.states) != (self.phones, self.objective.states):
                 say(f"{options.init} has other phones: the output layer is new")
                 weights = {name: weight for name, weight in weights.items() if not name.startswith("output.")}
             self.model.load_state_dict(weights, strict=False)
@@ -509,7 +511,9 @@ def train(
         run = Run(folder, options, corpora, features, rounded, processes)
         if profile:
             run.prepare(say)
-            return profile_steps(run, say)
+            found = profile_steps(run, say)
+            run.remove_features()
+            return found
         return _run(run, say, started)
     finally:
         processes.leave()
@@ -534,7 +538,7 @@ def _run(run: Run, say: Callable[[str], None], started: float) -> dict[str, Any]
     except RuntimeError as failure:
         if "non-finite" not in str(failure):
             raise
-        raise InputError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
+        raise DivergedError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
     return _result(run, run.model.state_dict(), error, run.step, started)
 
 

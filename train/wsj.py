@@ -17,6 +17,8 @@ from .sphere import find_sph2pipe, is_shortened, to_flac
 Made = TypeVar("Made")
 
 _SI84 = "wsj0/doc/indices/train/tr_s_wv1.ndx"
+AUDIO = "audio"
+"""The folder for converted recordings."""
 INDICES = {
     "train_si84": (_SI84,),
     "train_si284": (_SI84, "wsj1/doc/indices/si_tr_s.ndx"),
@@ -46,7 +48,7 @@ def read_wsj(source: Path, destination: Path, dictionary: Path | None = None) ->
     audio = {key: files[key] for keys in listed.values() for key in keys if key in files}
     shortened = _progress("reading headers", lambda key: _is_shortened(audio[key]), audio)
     compressed = {key: audio[key] for key, is_so in zip(audio, shortened, strict=True) if is_so}
-    broken = _convert(compressed, audio, destination / "audio") if compressed else {}
+    broken = _convert(compressed, audio, destination / AUDIO) if compressed else {}
     texts = _transcripts(audio, files)
     corpora = []
     for part in INDICES:
@@ -92,7 +94,8 @@ def _convert(compressed: dict[str, Path], audio: dict[str, Path], folder: Path) 
     def convert(key: str) -> str:
         made = folder / f"{Path(key).stem}.flac"
         try:
-            to_flac(compressed[key], made, program)
+            if not made.exists():  # an interrupted conversion goes on
+                to_flac(compressed[key], made, program)
         except InputError as error:
             return f"{Path(key).stem}: {error}"
         audio[key] = made
