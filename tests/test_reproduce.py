@@ -168,10 +168,8 @@ def test_a_table_of_the_paper_runs_in_small_and_goes_on(timit: Path, tmp_path: P
     assert len(before) == 2
     reproduce("timit-rnn", timit, tmp_path / "out", options, lines.append)
     assert {path: path.stat().st_mtime_ns for path in results} == before, "what is done is kept"
-    assert (
-        report["command"]
-        == "tetraphone reproduce timit-rnn " + timit.name + " --output FOLDER --epochs 1 --align-epochs 1"
-    )
+    assert report["command"].startswith("tetraphone reproduce timit-rnn timit")
+    assert report["command"].endswith(" --output FOLDER --epochs 1 --align-epochs 1")
     with pytest.raises(InputError, match=r"was begun with epochs 1, not 2; give the same, or another folder"):
         reproduce("timit-rnn", timit, tmp_path / "out", replace(options, epochs=2), lines.append)
     results[0].write_text("{")

@@ -66,6 +66,8 @@ WSJ_OPTIONS = replace(PAPER_OPTIONS, network=WSJ_NETWORK, optimizer="adamw", wei
 WSJ_PARTS = {"14 h": "train_si84", "81 h": "train_si284"}
 
 OPEN_OPTIONS = TrainOptions(network=NetworkOptions(layers=2, dropout=0.2), hold_out=0.1, epochs=12, batch_size=16)
+NOTE = "table.json"
+"""In the folder of a table: what decides its results."""
 OPEN_CORPORA = {"train": "speechocean762/train.jsonl", "test": "speechocean762/test.jsonl", "timit": "timit_sample"}
 """What the table `open` takes from the folder of corpora."""
 
@@ -81,14 +83,19 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
     """
     rows, setting = TABLES[name]
     known = dict.fromkeys(row.network for row in rows)
-    if unknown := sorted(set(options.rows) - known):
+    if unknown := sorted(set(options.rows) - known.keys()):
         raise InputError(f"{name} has no row {', '.join(unknown)}; it has {', '.join(known)}")
     chosen = tuple(row for row in rows if not options.rows or row.network in options.rows)
     source, folder = source.resolve(), folder.resolve()
     command = _begin(name, source, folder, options)
     settings = {}
-    for condition in dict.fromkeys(row.condition for row in chosen):
-        settings[condition] = setting(source, folder, condition, options, say)
+    try:
+        for condition in dict.fromkeys(row.condition for row in chosen):
+            settings[condition] = setting(source, folder, condition, options, say)
+    except InputError:
+        if [path.name for path in folder.iterdir()] == [NOTE]:  # nothing was begun
+            (folder / NOTE).unlink()
+        raise
     rates = RATES if name == "open" else (next(iter(settings.values())).options.learning_rate,)
     seeds = options.seeds or (5 if name.startswith("timit") else 3)
     table = Table(chosen, settings, seeds, rates)
@@ -105,7 +112,7 @@ def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOption
     free = ("jobs", "rows", "seeds", "device")
     decisive = {key: value for key, value in asdict(options).items() if key not in free}
     note = {key: str(value) for key, value in {"table": name, "source": source, **decisive}.items()}
-    path = folder / "table.json"
+    path = folder / NOTE
     if path.exists():
         try:
             before = json.loads(path.read_text(encoding="utf-8"))
