@@ -303,6 +303,7 @@ class Reproduce:
     """
 
     table: Positional[TableName]
+    """open: on free speech; the others: as the paper did."""
     source: Positional[Annotated[Path, arg(metavar="SOURCE")]]
     """open: the folder of free corpora; others: the folder that `tetraphone corpus prepare timit` or `wsj` made."""
     output: Annotated[Path, arg(metavar="FOLDER")]

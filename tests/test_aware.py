@@ -49,7 +49,7 @@ def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_pat
     run.prepare(lambda line: None)
     best = load_checkpoint(tmp_path / "run" / "model.pt")
     run.model.load_state_dict(best.model.state_dict())
-    assert run.evaluated().phone_error_rate == result["phone_error_rate"]
+    assert run.evaluated() == result["phone_error_rate"]
     quantized, _ = quantize(best, QuantizeOptions("int4"))
     names = [name for name, weight in run.model.named_parameters() if weight.dim() > 1]
     counted = run.rounded_weights()

@@ -33,6 +33,7 @@ COMMANDS = (
     ("quantize",),
     ("export",),
     ("recognize",),
+    ("reproduce",),
     ("benchmark",),
     ("info",),
 )

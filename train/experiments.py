@@ -125,9 +125,7 @@ def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOption
         temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
     defaults = asdict(ReproduceOptions())
     asked = {key: value for key, value in decisive.items() if value != defaults[key]}
-    flags = "".join(
-        f" --{key.replace('_', '-')} {value.name if isinstance(value, Path) else value}" for key, value in asked.items()
-    )
+    flags = "".join(f" --{key.replace('_', '-')} {value}" for key, value in asked.items())
     return f"tetraphone reproduce {name} {source.name} --output FOLDER{flags}"
 
 
@@ -156,7 +154,7 @@ def timit_setting(
 
 def wsj_setting(source: Path, folder: Path, condition: str, asked: ReproduceOptions, say: Say) -> Setting:
     """Frame-wise states from a flat start, realigned; decoded with the user's lexicon and language model."""
-    if asked.lexicon is None or asked.arpa is None:
+    if not asked.lexicon or not asked.arpa:
         raise InputError("wsj is decoded into words; give --lexicon and --arpa")
     part, options = WSJ_PARTS[condition], _with(WSJ_OPTIONS, asked)
     where, features = folder / part, folder / part / "features"
@@ -165,7 +163,7 @@ def wsj_setting(source: Path, folder: Path, condition: str, asked: ReproduceOpti
     training, dev = specs[part], specs["test_dev93"]
     rounds, epochs = asked.realignments, asked.align_epochs
     alignments = align(training, dev, options, where / "alignments", features, rounds, epochs, say)
-    tests, words = {"dev": dev, "test": specs["test_eval92"]}, Words(asked.lexicon, asked.arpa)
+    tests, words = {"dev": dev, "test": specs["test_eval92"]}, Words(Path(asked.lexicon), Path(asked.arpa))
     return Setting(
         (training,),
         replace(options, alignments=str(alignments), dev=(dev,)),

@@ -3,7 +3,6 @@
 import math
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 from .errors import InputError
@@ -115,9 +114,9 @@ class ReproduceOptions:
     """Epochs of each such round."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto: a GPU where torch finds one."""
-    lexicon: Path | None = None
+    lexicon: str = ""
     """wsj: WORD PHONE PHONE ..., a pronunciation a line, in the 39 phones without stress and SIL."""
-    arpa: Path | None = None
+    arpa: str = ""
     """wsj: a language model in ARPA's form over the lexicon's words."""
 
     def __post_init__(self) -> None:
