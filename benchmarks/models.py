@@ -29,13 +29,13 @@ from peer import DECODER
 from scipy.signal import butter, sosfilt
 from tqdm import tqdm
 
-from tetraphone.export.cli import machine
 from tetraphone.export.model import load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.confidence import calibration_error
 from tetraphone.train.corpus import read_corpus
+from tetraphone.train.files import machine
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import read_phones, scored

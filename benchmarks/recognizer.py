@@ -26,8 +26,8 @@ import soundfile
 import tyro
 from peer import DECODER
 
-from tetraphone.export.cli import machine
 from tetraphone.train.audio import Samples, read_recording
+from tetraphone.train.files import machine
 
 RATE = 16000
 PEER = """

@@ -23,11 +23,11 @@ import tyro
 from tyro.conf import arg
 
 from tetraphone.export.benchmark import TrainingBenchmark, alternate, benchmark_training, measured_step
-from tetraphone.export.cli import machine
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
+from tetraphone.train.files import machine
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import os
-import platform
 import sys
 import warnings
 from dataclasses import asdict, dataclass, field
@@ -17,7 +16,7 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixe
 
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
-from tetraphone.train.files import revision
+from tetraphone.train.files import machine
 from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
 from tetraphone.train.parallel import is_first
 from tetraphone.train.synthesize import SynthesisOptions
@@ -26,14 +25,6 @@ from .benchmark import TrainingBenchmark
 from .recognizer import Recognizer, StreamOptions, default_model
 
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
-
-
-def machine() -> dict[str, Any]:
-    """What a figure depends on: processor, cores, and the revision of the source."""
-    cpuinfo = Path("/proc/cpuinfo")
-    names = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
-    processor = names[0].split(":")[1].strip() if names else platform.machine()
-    return {"processor": processor, "cores": os.cpu_count(), "revision": revision()}
 
 
 def say(line: str) -> None:

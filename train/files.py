@@ -1,11 +1,13 @@
-"""Files and folders that appear whole or not at all."""
+"""Files and folders that appear whole or not at all, and what to note in them: machine and revision."""
 
 import contextlib
 import os
+import platform
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError
 
@@ -71,3 +73,11 @@ def revision() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def machine() -> dict[str, Any]:
+    """What a figure depends on: processor, cores, and the revision of the source."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = [line for line in cpuinfo.read_text().splitlines() if "model name" in line] if cpuinfo.exists() else []
+    processor = names[0].split(":")[1].strip() if names else platform.machine()
+    return {"processor": processor, "cores": os.cpu_count(), "revision": revision()}

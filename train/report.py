@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .files import revision, write_atomically
+from .files import machine, write_atomically
 from .hybrid import SCALE
 from .parallel import Processes
 from .pictures import draw_tradeoff
@@ -32,7 +32,7 @@ def write_report(
     report = {
         "table": name,
         "command": command,
-        "revision": revision(),
+        **machine(),
         "seeds": table.seeds,
         "options": {condition: asdict(setting.options) for condition, setting in table.settings.items()},
         "rows": {
