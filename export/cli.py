@@ -27,6 +27,9 @@ from .recognizer import Recognizer, StreamOptions, default_model
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
 
 
+SHOWN_PROBLEMS = 5
+
+
 def say(line: str) -> None:
     """A line of log."""
     print(line, file=sys.stderr)
@@ -368,8 +371,10 @@ def _print(result: dict[str, Any]) -> None:
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
         elif key == "problems":
-            if value:
-                print(f"left out: {len(value)} utterances")
+            for problem in value[:SHOWN_PROBLEMS]:
+                print(f"problem: {problem}")
+            if len(value) > SHOWN_PROBLEMS:
+                print(f"and {len(value) - SHOWN_PROBLEMS} more, all in --json")
         elif isinstance(value, dict):
             print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
         else:

@@ -188,7 +188,7 @@ def test_words_are_decoded_with_the_users_lexicon_and_model(
     small = replace(WSJ_OPTIONS, network=network, learning_rate=1e-2, batch_size=4)
     monkeypatch.setattr(experiments, "WSJ_OPTIONS", small)
     words = {"lexicon": str(tiny_words / "lexicon.txt"), "arpa": str(tiny_words / "words.arpa")}
-    options = ReproduceOptions(jobs=1, seeds=1, epochs=30, realignments=1, align_epochs=10, device="cpu", **words)
+    options = ReproduceOptions(jobs=1, seeds=1, epochs=20, realignments=1, align_epochs=6, device="cpu", **words)
     reproduce("wsj", tmp_path / "wsj", tmp_path / "out", options, lambda _: None)
     row = json.loads((tmp_path / "out" / "wsj.json").read_text())["rows"]["QLSTM 8, 14 h"]
     assert row["tests"]["test"]["mean"] < 50, "word error rate; guessing words gives about 70"
