@@ -23,7 +23,6 @@ from tetraphone.train.experiments import (
     WSJ_NETWORK,
     WSJ_OPTIONS,
     reproduce,
-    wsj_setting,
 )
 from tetraphone.train.hmm import Topology
 from tetraphone.train.hybrid import SCALE, SILENCE, between_silences, fold_timit
@@ -183,7 +182,7 @@ def test_words_are_decoded_with_the_users_lexicon_and_model(
     """WSJ's protocol, from a flat start, on three words; narrow networks that have time enough to learn them."""
     prepare_jsonl(tiny_words, tmp_path / "wsj")
     rows = (Row("qlstm", 32, {"parameters": 18.7, "dev": 10.9, "test": 6.9}, "14 h"),)
-    monkeypatch.setitem(TABLES, "wsj", (rows, wsj_setting))
+    monkeypatch.setitem(TABLES, "wsj", TABLES["wsj"]._replace(rows=rows, rates=(1e-2,)))
     network = replace(WSJ_NETWORK, layers=1, dense=32, dropout=0.0)
     small = replace(WSJ_OPTIONS, network=network, learning_rate=1e-2, batch_size=4)
     monkeypatch.setattr(experiments, "WSJ_OPTIONS", small)

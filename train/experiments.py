@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import FeatureStore, extract
@@ -81,7 +81,7 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
     Raises:
         InputError: the source lacks a part, a row is unknown, or see `train`.
     """
-    rows, setting = TABLES[name]
+    rows, setting, seeds, rates = TABLES[name]
     known = dict.fromkeys(row.network for row in rows)
     if unknown := sorted(set(options.rows) - known.keys()):
         raise InputError(f"{name} has no row {', '.join(unknown)}; it has {', '.join(known)}")
@@ -96,9 +96,7 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
         if [path.name for path in folder.iterdir()] == [NOTE]:  # nothing was begun
             (folder / NOTE).unlink()
         raise
-    rates = RATES if name == "open" else (next(iter(settings.values())).options.learning_rate,)
-    seeds = options.seeds or (5 if name.startswith("timit") else 3)
-    table = Table(chosen, settings, seeds, rates)
+    table = Table(chosen, settings, options.seeds or seeds, rates)
     results = run_table(table, folder, options.jobs, say)
     return write_report(name, command, table, results, folder, say)
 
@@ -223,9 +221,20 @@ def measure_open(run: Path, source: Path, features: Path) -> dict[str, float]:
     }
 
 
-TABLES: dict[TableName, tuple[tuple[Row, ...], Callable[[Path, Path, str, ReproduceOptions, Say], Setting]]] = {
-    "open": (OPEN, open_setting),
-    "timit-rnn": (TIMIT_RNN, partial(timit_setting, False)),
-    "timit-lstm": (TIMIT_LSTM, partial(timit_setting, True)),
-    "wsj": (WSJ, wsj_setting),
+class Experiment(NamedTuple):
+    """What a table is made of."""
+
+    rows: tuple[Row, ...]
+    setting: Callable[[Path, Path, str, ReproduceOptions, Say], Setting]
+    """Of (source, folder, condition, options, say)."""
+    seeds: int
+    rates: tuple[float, ...]
+    """See `Table`."""
+
+
+TABLES: dict[TableName, Experiment] = {
+    "open": Experiment(OPEN, open_setting, 3, RATES),
+    "timit-rnn": Experiment(TIMIT_RNN, partial(timit_setting, False), 5, (PAPER_OPTIONS.learning_rate,)),
+    "timit-lstm": Experiment(TIMIT_LSTM, partial(timit_setting, True), 5, (PAPER_OPTIONS.learning_rate,)),
+    "wsj": Experiment(WSJ, wsj_setting, 3, (WSJ_OPTIONS.learning_rate,)),
 }

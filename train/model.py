@@ -73,6 +73,15 @@ class NetworkOptions:
         return recurrent + dense + outputs * ((self.dense or width) + 1)
 
 
+def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    """A real layer: weights as Glorot and Bengio (2010), normally distributed; no bias at first."""
+    layer = nn.Linear(inputs, outputs)
+    with torch.no_grad():
+        layer.weight.normal_(0.0, (2 / (inputs + outputs)) ** 0.5, generator=generator)
+        layer.bias.zero_()
+    return layer
+
+
 class AcousticModel(nn.Module):
     """Recurrent layers and a real one: [batch, frames, inputs] → unnormalised scores [batch, frames, outputs]."""
 
@@ -93,15 +102,9 @@ class AcousticModel(nn.Module):
             if options.quaternion:
                 self.dense = QuaternionLinear(width, options.dense, generator, initialisation=options.initialisation)
             else:
-                self.dense = nn.Linear(width, options.dense)
-                with torch.no_grad():
-                    self.dense.weight.normal_(0.0, (2 / (width + options.dense)) ** 0.5, generator=generator)
-                    self.dense.bias.zero_()
+                self.dense = _linear(width, options.dense, generator)
             width = options.dense
-        self.output = nn.Linear(width, outputs)
-        with torch.no_grad():
-            self.output.weight.normal_(0.0, (2 / (width + outputs)) ** 0.5, generator=generator)
-            self.output.bias.zero_()
+        self.output = _linear(width, outputs, generator)
         self.dropout = nn.Dropout(options.dropout)
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:

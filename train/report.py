@@ -28,7 +28,7 @@ def write_report(
     """Writes NAME.json, NAME.md and NAME.png; returns their paths and the rows."""
     rows = {row.name: row for row in table.rows}
     say("timing a step of each network")
-    seconds = step_seconds(table, folder, say)
+    seconds = step_seconds(table, folder)
     report = {
         "table": name,
         "command": command,
@@ -63,7 +63,7 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     return {"mean": round(statistics.mean(values), 2), "deviation": deviation, "best": round(min(values), 2)}  # type: ignore[dict-item]
 
 
-def step_seconds(table: Table, folder: Path, say: Say) -> dict[str, float]:
+def step_seconds(table: Table, folder: Path) -> dict[str, float]:
     """Median time of a training step of each network on the same batches, in turn, on one processor thread."""
     torch.set_num_threads(1)
     runs = {}
