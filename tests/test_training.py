@@ -105,19 +105,23 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith("events.")}
 
 
-def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
-    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def stop_after_an_epoch(corpus: Path, folder: Path, options: TrainOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     end_epoch = Run._end_epoch
 
     def stopped(run: Run, writer: Any) -> None:
         end_epoch(run, writer)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Run, "_end_epoch", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        train((str(tiny_corpus),), tmp_path / "run", OPTIONS, False, silent)
-    monkeypatch.setattr(Run, "_end_epoch", end_epoch)
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "_end_epoch", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train((str(corpus),), folder, options, False, silent)
+
+
+def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_after_an_epoch(tiny_corpus, tmp_path / "run", OPTIONS, monkeypatch)
     (first,) = (tmp_path / "run").glob("events.*")
     first.rename(first.with_name("events.out.tfevents.0"))  # files of one second are in no certain order
     train((str(tiny_corpus),), tmp_path / "run", OPTIONS, True, silent)
@@ -534,16 +538,7 @@ def test_epochs_may_change_until_the_rate_falls(
 ) -> None:
     options = replace(OPTIONS, schedule="cooldown", epochs=6)
     whole = train((str(tiny_corpus),), tmp_path / "whole", options, False, silent)
-    end = Run._end_epoch
-
-    def interrupted(run: Run, writer: Any) -> None:
-        end(run, writer)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Run, "_end_epoch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        train((str(tiny_corpus),), tmp_path / "part", replace(options, epochs=3), False, silent)
-    monkeypatch.setattr(Run, "_end_epoch", end)
+    stop_after_an_epoch(tiny_corpus, tmp_path / "part", replace(options, epochs=3), monkeypatch)
     train((str(tiny_corpus),), tmp_path / "part", options, True, silent)
     left, right = (load_checkpoint(tmp_path / name / "last.pt").model.state_dict() for name in ("whole", "part"))
     assert whole["steps"] == 6 * -(-8 // options.batch_size)

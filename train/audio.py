@@ -31,17 +31,26 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
         with soundfile.SoundFile(os.fsencode(path)) as file:
             if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
                 raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
-            if file.samplerate < LEAST_RATE:
-                raise InputError(f"{path} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
-            file.seek(min(round(start * file.samplerate), file.frames))
-            frames = -1 if duration is None else round(duration * file.samplerate)
-            samples, native = file.read(frames, dtype="float32", always_2d=True), file.samplerate
+            samples, native = decode(file, str(path), start, duration)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
         raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
     if not np.isfinite(samples).all():
         raise InputError(f"{path} holds samples that are not finite; export the recording again")
     return samples, native
+
+
+def decode(file: soundfile.SoundFile, name: str, start: float, duration: float | None) -> tuple[Samples, int]:
+    """What `read_samples` gives of an open file, finite or not; `name` is for errors.
+
+    Raises:
+        InputError: a rate below LEAST_RATE.
+    """
+    if file.samplerate < LEAST_RATE:
+        raise InputError(f"{name} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
+    file.seek(min(round(start * file.samplerate), file.frames))
+    frames = -1 if duration is None else round(duration * file.samplerate)
+    return file.read(frames, dtype="float32", always_2d=True), file.samplerate
 
 
 def to_mono(samples: Samples, native: int, rate: int) -> Samples:

@@ -24,7 +24,7 @@ import torch
 from lhotse.dataset.sampling.dynamic_bucketing import DynamicBucketingSampler, estimate_duration_buckets
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from .audio import Samples, to_mono
+from .audio import Samples, decode, to_mono
 from .augment import Augmentation
 from .corpus import Utterance, checked_phones, find_manifest, find_part, jsonl_utterance, read_lines
 from .data import Batch, augmented_input, energies_at, normalisation_of, padded
@@ -313,9 +313,7 @@ def _read_member(member: Member, archive: Path, rate: int, start: float, duratio
             file.seek(member.offset)
             content = io.BytesIO(file.read(member.size))
         with soundfile.SoundFile(content) as recording:
-            recording.seek(min(round(start * recording.samplerate), recording.frames))
-            samples = recording.read(round(duration * recording.samplerate), dtype="float32", always_2d=True)
-            native = recording.samplerate
+            samples, native = decode(recording, f"its recording in {archive}", start, duration)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         raise InputError(f"cannot read its recording in {archive}: {error}; write the archive again") from error
     if not np.isfinite(samples).all():
