@@ -59,6 +59,7 @@ OTHER = replace(
     optimizer="rmsprop",
     schedule="halving",
     warmup_steps=1,
+    average_steps=3,
     checkpoint_steps=2,
 )
 """A checkpoint within each epoch, and steps between it and the next."""
@@ -547,6 +548,29 @@ def test_epochs_may_change_until_the_rate_falls(
         train((str(tiny_corpus),), tmp_path / "part", replace(options, epochs=9), True, silent)
 
 
+def test_the_weights_that_are_kept_are_averages(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Tensor] = []
+    train_step = Run.train_step
+
+    def watched(run: Run, batch: Batch) -> float:
+        loss = train_step(run, batch)
+        seen.append(run.model.output.weight.detach().clone())
+        return loss
+
+    monkeypatch.setattr(Run, "train_step", watched)
+    train((str(tiny_corpus),), tmp_path / "run", replace(OPTIONS, epochs=1, average_steps=2), False, silent)
+    mean = seen[0]
+    for weight in seen[1:]:
+        mean = (mean + weight) / 2
+    assert len(seen) == 3
+    kept, last = (load_checkpoint(tmp_path / "run" / name).model.output.weight for name in ("model.pt", "last.pt"))
+    assert torch.allclose(kept, mean, atol=1e-7)
+    assert torch.equal(last, seen[-1])
+    assert not torch.allclose(kept, last, atol=1e-4)
+
+
 def test_a_profile_shows_where_the_time_goes_and_saves_no_model(tiny_corpus: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     found = train((str(tiny_corpus),), tmp_path / "run", OPTIONS, False, lines.append, profile=True)
@@ -572,7 +596,8 @@ def test_a_stream_trains_like_a_store_and_resumes(tiny_corpus: Path, tmp_path: P
 def test_halving_follows_the_development_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_at(tmp_path, learning_rate=0.2, warmup_steps=4, schedule="halving", epochs=6)
     monkeypatch.setattr(Run, "checkpoint", lambda self: Unsaved())
-    monkeypatch.setattr(training, "replace", lambda checkpoint, training: checkpoint)
+    monkeypatch.setattr(Run, "kept", None)
+    monkeypatch.setattr(training, "replace", lambda checkpoint, **_: checkpoint)
     run.objective = Ctc(())
     assert rates(run, range(4)) == pytest.approx([0.05, 0.1, 0.15, 0.2])
     found = []

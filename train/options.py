@@ -50,6 +50,9 @@ class TrainOptions:
     --epochs; or the paper's: halved after an epoch that lowers the error by less than 0.1 points."""
     warmup_steps: int = 300
     """Steps over which the learning rate rises from zero."""
+    average_steps: int = 0
+    """Steps over which the weights that are measured and kept are averaged: plainly up to so many, exponentially from
+    there on (Polyak and Juditsky, 1992); 0: they are those of the last step."""
     clip: float = 5.0
     """Greatest norm of the gradient."""
     spec_augment: bool = False
@@ -82,7 +85,7 @@ class TrainOptions:
         for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("weight_decay", "warmup_steps"):
+        for name in ("weight_decay", "warmup_steps", "average_steps"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
         if not 0 <= self.seed < 2**32:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel
 from torch.profiler import record_function
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
@@ -283,6 +284,16 @@ class Run:
         else:
             self.optimizer = torch.optim.RMSprop(self.model.parameters(), options.learning_rate)
         self.parallel = self.processes.parallel(self.model)
+        self.average = AveragedModel(self.model, avg_fn=self._averaged) if options.average_steps else None
+
+    def _averaged(self, average: Tensor, weight: Tensor, steps: Tensor | int) -> Tensor:
+        """The average of a weight, of so many steps before, with the last step's."""
+        return average + (weight - average) / min(int(steps) + 1, self.options.average_steps)
+
+    @property
+    def kept(self) -> nn.Module:
+        """The model that is measured and kept."""
+        return self.model if self.average is None else self.average.module
 
     def learning_rate(self) -> float:
         """Of the step to come."""
@@ -319,6 +330,8 @@ class Run:
         with record_function("update"):
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
             self.optimizer.step()
+            if self.average is not None:
+                self.average.update_parameters(self.model)
         return float(total / units.clamp_min(1))
 
     def scores(self, batch: Batch) -> Tensor:
@@ -327,25 +340,26 @@ class Run:
         if self.options.rounding == "none":
             scores: Tensor = self.parallel(*inputs)[0]
             return scores
-        scores = torch.func.functional_call(self.model, self.rounded_weights(), inputs)[0]
+        scores = torch.func.functional_call(self.model, self.rounded_weights(self.model), inputs)[0]
         return scores
 
-    def rounded_weights(self) -> dict[str, Tensor]:
+    def rounded_weights(self, model: nn.Module) -> dict[str, Tensor]:
         """The matrices as they will be quantised, by their names."""
         assert self.rounded is not None
-        matrices = {name: weight for name, weight in self.model.named_parameters() if weight.dim() > 1}
+        matrices = {name: weight for name, weight in model.named_parameters() if weight.dim() > 1}
         return {name: self.rounded(weight, self.options.rounding) for name, weight in matrices.items()}
 
     def evaluated(self) -> float:
         """Development error, percent; of rounded weights where training rounds them."""
-        model = self.model
+        model = self.kept
         if self.options.rounding != "none":
             model = copy.deepcopy(model)
-            model.load_state_dict(self.rounded_weights(), strict=False)
+            model.load_state_dict(self.rounded_weights(model), strict=False)
         return self.objective.error(model, self.dev, self.checkpoint())
 
     def checkpoint(self) -> Checkpoint:
         """The model as it is, and what `restore` needs."""
+        average = {} if self.average is None else {"average": self.average.state_dict()}
         names = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches", "infinite")
         return Checkpoint(
             self.model,
@@ -355,7 +369,11 @@ class Run:
             self.phones,
             options=self.record,
             states=self.objective.states,
-            training={"optimizer": self.optimizer.state_dict(), **{name: getattr(self, name) for name in names}},
+            training={
+                "optimizer": self.optimizer.state_dict(),
+                **average,
+                **{name: getattr(self, name) for name in names},
+            },
         )
 
     def restore(self, content: dict[str, Any]) -> None:
@@ -364,6 +382,8 @@ class Run:
         self.model.load_state_dict(checkpoint.model.state_dict())
         training = dict(checkpoint.training)
         self.optimizer.load_state_dict(training.pop("optimizer"))
+        if self.average is not None:
+            self.average.load_state_dict(training.pop("average"))
         for name, value in training.items():
             setattr(self, name, value)
 
@@ -419,7 +439,7 @@ class Run:
             "learning_rate": self.learning_rate(),
         }
         if self._count_epoch(error):
-            replace(self.checkpoint(), training={}).save(self.folder / MODEL)
+            replace(self.checkpoint(), model=self.kept, training={}).save(self.folder / MODEL)
         with (self.folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(metrics) + "\n")
         for name in ("loss", self.options.measure, "learning_rate"):
@@ -453,7 +473,7 @@ class Run:
 
     def _finish(self, say: Callable[[str], None]) -> float:
         path = self.folder / MODEL
-        self.model.load_state_dict(from_content(read_content(path), path).model.state_dict())
+        self.kept.load_state_dict(from_content(read_content(path), path).model.state_dict())
         error, measure = self.evaluated(), self.options.measure
         self.objective.draw(self.folder / CONFUSIONS)
         draw_curves(read_metrics(self.folder / METRICS), measure, self.folder / CURVES)
