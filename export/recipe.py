@@ -34,16 +34,16 @@ class Recipe:
     """Number formats of the files to export, and how to train the weights further for each."""
 
 
-def _with(options: Any, values: dict[str, Any]) -> Any:
+def changed(options: Any, values: dict[str, Any]) -> Any:
     """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out."""
-    changed: dict[str, Any] = {}
+    new: dict[str, Any] = {}
     for field in fields(options):
         value = getattr(options, field.name)
         if is_dataclass(value):
-            changed[field.name] = _with(value, values)
+            new[field.name] = changed(value, values)
         elif field.name in values:
-            changed[field.name] = type(value)(values.pop(field.name))
-    return replace(options, **changed)
+            new[field.name] = type(value)(values.pop(field.name))
+    return replace(options, **new)
 
 
 def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
@@ -65,12 +65,12 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         values = dict(content.pop("options"))
         name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
-        options = _with(options, values)
+        options = changed(options, values)
         formats = {}
         for number_format, further in rest.items():
             if number_format not in GREATEST:
                 raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
-            formats[number_format] = _with(replace(options, rounding=number_format), further) if further else None
+            formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
         read = Recipe(name, corpora, options, formats)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

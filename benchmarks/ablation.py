@@ -1,0 +1,120 @@
+"""What each part of a recipe is worth: the recipe, shorter, and the same with one thing changed, on held-out speakers.
+
+    python benchmarks/ablation.py --corpora FOLDER --runs FOLDER [--rows ROW ...] [--output FOLDER]
+
+A row is one training run on one processor thread, minutes long. Finished rows are kept in the folder of runs and an
+interrupted one goes on, so rows can be added one by one. Writes ablation.json and ablation.md.
+"""
+
+import json
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import tyro
+from tqdm import tqdm
+
+from tetraphone.export.recipe import Recipe, changed, read_recipe
+from tetraphone.train.errors import InputError
+from tetraphone.train.files import machine, write_atomically
+from tetraphone.train.model import outputs
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.phones import ARPABET
+from tetraphone.train.training import METRICS, read_metrics, train
+
+ROWS: dict[str, dict[str, Any]] = {
+    "as the recipe": {},
+    "another seed": {"seed": 2},
+    "weights of the last step": {"average_steps": 0},
+    "batches of 32": {"batch_size": 32},
+    "learning rate halved": {"learning_rate": 2.5e-3},
+    "learning rate doubled": {"learning_rate": 1e-2},
+    "cosine": {"schedule": "cosine"},
+    "masks (SpecAugment)": {"spec_augment": True},
+    "one speed": {"speed_perturbation": False},
+    "no acoustics": {"acoustics": 0.0},
+    "acoustics for all": {"acoustics": 1.0},
+    "dropout of a tenth": {"dropout": 0.1},
+    "imaginary unit as the paper's": {"axis": "paper"},
+    "two layers of 224 reals": {"layers": 2, "hidden": 224},
+    "LSTM of the same reals": {"kind": "lstm"},
+    "LSTM, learning rate halved": {"kind": "lstm", "learning_rate": 2.5e-3},
+}
+"""What a row changes of the first one's options."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to run, and where."""
+
+    corpora: Path
+    """The folder of corpora."""
+    runs: Path
+    """The folder of the rows' runs and of the features that they share."""
+    output: Path = Path("benchmarks/results")
+    """The folder of the table."""
+    rows: tuple[str, ...] = ()
+    """Only these; all by default. The table has all that are finished."""
+    recipe: str = "tiny"
+    """A recipe of the package, or a .toml file."""
+    epochs: int = 6
+    """Of each run."""
+
+
+def finished(folder: Path, epochs: int) -> list[float]:
+    """Phone error rates on held-out speakers after each epoch of a finished run; none of another."""
+    rates = [round(line["phone_error_rate"], 2) for line in read_metrics(folder / METRICS)]
+    return rates if len(rates) == epochs else []
+
+
+def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
+    """Runs the rows that were asked for; returns all that are finished."""
+    if unknown := sorted(set(options.rows) - set(ROWS)):
+        raise InputError(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
+    corpora = tuple(str(options.corpora / name) for name in recipe.corpora)
+    options.runs.mkdir(parents=True, exist_ok=True)
+    rows = {}
+    for row, values in ROWS.items():
+        folder = options.runs / re.sub(r"\W+", "-", row)
+        trained = changed(replace(recipe.options, epochs=options.epochs), dict(values))
+        if not rows or not options.rows or row in options.rows:  # the first always: others are compared with it
+            features = options.runs / ("features" if trained.speed_perturbation else "features at one speed")
+            train(corpora, folder, trained, folder.is_dir(), tqdm.write, features)
+        if rates := finished(folder, options.epochs):
+            size = trained.network.parameters(trained.features.inputs, outputs(ARPABET, 0))
+            rows[row] = {"changed": values, "parameters": size, "best": min(rates), "epochs": rates}
+    return rows
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    """As Markdown: the best epoch of each row, and how far it is from the recipe's."""
+    lines = ["| changed | parameters | phone error rate, % | against the recipe |", "| --- | --- | --- | --- |"]
+    start = next(iter(rows.values()))["best"]
+    for row, found in rows.items():
+        against = "" if found["best"] == start else f"{found['best'] - start:+.2f}"
+        lines.append(f"| {row} | {found['parameters']:,} | {found['best']:.2f} | {against} |")
+    return "\n".join(lines) + "\n"
+
+
+def main(options: Options) -> None:
+    recipe = read_recipe(options.recipe, TrainOptions(threads=1))
+    rows = ablate(options, recipe)
+    report = {
+        "command": f"python benchmarks/ablation.py --corpora {options.corpora}",
+        "recipe": options.recipe,
+        **machine(),
+    }
+    text = json.dumps({**report, "epochs": options.epochs, "rows": rows}, indent=1) + "\n"
+    for name, content in (("ablation.json", text), ("ablation.md", table(rows))):
+        with write_atomically(options.output / name) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    try:
+        main(tyro.cli(Options))
+    except InputError as error:
+        sys.exit(f"error: {error}")

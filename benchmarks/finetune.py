@@ -1,0 +1,119 @@
+"""What a shipped checkpoint is worth as a start: a network for TIMIT's 61 symbols, from minutes of speech.
+
+    python benchmarks/finetune.py --timit FOLDER [--model CHECKPOINT] [--output FILE]
+
+FOLDER is TIMIT or a piece of it, whose training speakers are dealt into folds; each fold is trained on the others'
+speakers, one in ten of them held out to choose the epoch, and measured on its own. Nothing of it is shipped.
+"""
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tyro
+from tqdm import tqdm
+
+from tetraphone.train.corpus import Utterance
+from tetraphone.train.data import extract
+from tetraphone.train.files import machine, write_atomically
+from tetraphone.train.model import load_checkpoint
+from tetraphone.train.objective import enumerate_scores
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.scoring import Errors, best_path
+from tetraphone.train.timit import TO_39, TO_48, read_timit
+from tetraphone.train.training import MODEL, SPEEDS, train
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to measure."""
+
+    timit: Path
+    """The LDC's tree, or a piece of it."""
+    model: Path = Path("models/english-float32.pt")
+    """The checkpoint to start from."""
+    folds: int = 4
+    """Groups of speakers, each measured once."""
+    epochs: int = 40
+    """Of each run."""
+    output: Path = Path("benchmarks/results/finetune.json")
+    """The JSON file to write."""
+
+
+def scored(phones: Sequence[str]) -> list[str]:
+    """The 39 classes of Lee and Hon (1989), silences counted as any other."""
+    return [TO_39[phone] for symbol in phones if (phone := TO_48[symbol])]
+
+
+def write_manifest(utterances: Sequence[Utterance], path: Path) -> None:
+    lines = [
+        {
+            "id": utterance.id,
+            "speaker": utterance.speaker,
+            "audio": str(utterance.audio),
+            "duration": utterance.duration,
+            "phones": utterance.phones,
+        }
+        for utterance in utterances
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def main(options: Options) -> None:
+    utterances = read_timit(options.timit)[0].utterances
+    speakers = sorted({utterance.speaker for utterance in utterances})
+    start = load_checkpoint(options.model)
+    common = TrainOptions(
+        network=replace(start.network, dropout=0.2),
+        features=start.features,
+        phones="corpus",
+        hold_out=0.1,
+        epochs=options.epochs,
+        batch_size=8,
+        learning_rate=5e-3,
+        warmup_steps=50,
+        speed_perturbation=True,
+        threads=1,
+    )
+    starts = {
+        "random weights": common,
+        str(options.model): replace(common, init=str(options.model), learning_rate=2e-3),
+    }
+    errors = {name: {"61 symbols": Errors(), "39 classes": Errors()} for name in starts}
+    for fold in range(options.folds):
+        own = set(speakers[fold :: options.folds])
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_manifest([u for u in utterances if u.speaker not in own], folder / "train.jsonl")
+            measured = [u for u in utterances if u.speaker in own]
+            without = [replace(u, phones=()) for u in measured]  # others' speakers may lack a symbol of theirs
+            test = extract(without, start.features, folder / "test.f32", SPEEDS[:1], 1)
+            for title, trained in starts.items():
+                run = folder / f"run {len(trained.init)}"
+                train((str(folder / "train.jsonl"),), run, trained, False, tqdm.write)
+                checkpoint = load_checkpoint(run / MODEL)
+                for index, scores in enumerate_scores(checkpoint.model, test, checkpoint):
+                    reference, heard = measured[index].phones, best_path(scores, checkpoint.phones)
+                    errors[title]["61 symbols"].add(reference, heard)
+                    errors[title]["39 classes"].add(scored(reference), scored(heard))
+    rates = {
+        title: {classes: round(found.phone_error_rate, 2) for classes, found in kinds.items()}
+        for title, kinds in errors.items()
+    }
+    report = {
+        "command": f"python benchmarks/finetune.py --timit {options.timit}",
+        **machine(),
+        "speakers": len(speakers),
+        "utterances": len(utterances),
+        "folds": options.folds,
+        "phone error rate": rates,
+    }
+    with write_atomically(options.output) as temporary:
+        temporary.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(rates, indent=1))
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))

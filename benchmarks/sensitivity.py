@@ -1,0 +1,78 @@
+"""What the weights of each layer lose by 4 bits, one matrix at a time, and all together; on held-out speakers.
+
+    python benchmarks/sensitivity.py --corpora FOLDER --features FOLDER [--model CHECKPOINT] [--output FILE]
+
+The rest of the network stays float, activations too. Which file to ship is decided by nothing else: a matrix that
+loses much is worth 8 bits, where a file of mixed widths pays.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import tyro
+from tqdm import tqdm
+
+from tetraphone.export.recipe import read_recipe
+from tetraphone.quant.aware import rounded
+from tetraphone.quant.weights import GREATEST, WeightFormat
+from tetraphone.train.data import extract
+from tetraphone.train.files import machine, write_atomically
+from tetraphone.train.model import load_checkpoint
+from tetraphone.train.objective import evaluate_store
+from tetraphone.train.options import TrainOptions
+from tetraphone.train.training import SPEEDS, read_training_sets
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to measure."""
+
+    corpora: Path
+    """The folder of corpora."""
+    features: Path
+    """A folder for the features, which stay."""
+    model: Path = Path("models/english-float32.pt")
+    """A float checkpoint."""
+    recipe: str = "pretrained"
+    """The recipe that trained it, whose held-out speakers are listened to."""
+    output: Path = Path("benchmarks/results/sensitivity.json")
+    """The JSON file to write."""
+
+
+def main(options: Options) -> None:
+    recipe = read_recipe(options.recipe, TrainOptions())
+    _, held, _ = read_training_sets((str(options.corpora / name) for name in recipe.corpora), recipe.options)
+    options.features.mkdir(parents=True, exist_ok=True)
+    checkpoint = load_checkpoint(options.model)
+    store = extract(held, checkpoint.features, options.features / "dev.f32", SPEEDS[:1], recipe.options.threads)
+    matrices = {name: weight for name, weight in checkpoint.model.named_parameters() if weight.dim() > 1}
+
+    def error(names: list[str], number_format: WeightFormat) -> float:
+        kept = {name: matrices[name].detach().clone() for name in names}
+        with torch.no_grad():
+            for name in names:
+                matrices[name].copy_(rounded(matrices[name], number_format))
+            found = evaluate_store(checkpoint.model, store, checkpoint).phone_error_rate
+            for name in names:
+                matrices[name].copy_(kept[name])
+        return round(found, 2)
+
+    report = {"command": f"python benchmarks/sensitivity.py --model {options.model}", **machine()}
+    rates = {"float32": error([], "int4")}
+    for number_format in GREATEST:
+        rates[number_format] = error(list(matrices), number_format)
+    layers = {
+        name: {"weights": matrices[name].numel(), "phone error rate, int4": error([name], "int4")}
+        for name in tqdm(matrices, unit="matrix")
+    }
+    with write_atomically(options.output) as temporary:
+        temporary.write_text(
+            json.dumps({**report, "all": rates, "matrices": layers}, indent=1) + "\n", encoding="utf-8"
+        )
+    print(json.dumps({"all": rates, "matrices": layers}, indent=1))
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
