@@ -1,12 +1,19 @@
 """The scripts that measure what a recipe is made of, in small: ablation, 4 bits a matrix, another phone set."""
 
+import importlib.util
 import json
-import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
+import tyro
 from checkpoints import make_checkpoint
+from interrupted import InProcess
+
+from tetraphone.train import data
+from tetraphone.train.errors import InputError
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 RECIPE = """name = "small"
@@ -21,9 +28,26 @@ warmup_steps = 2
 """
 
 
-def run(script: str, *arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, str(BENCHMARKS / script), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+Run = Callable[..., None]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Runs a script with arguments, features in this process."""
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+
+    def run(script: str, *arguments: object) -> None:
+        spec = importlib.util.spec_from_file_location(script, BENCHMARKS / f"{script}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, script, module)  # where dataclasses look for it
+        spec.loader.exec_module(module)
+        module.main(tyro.cli(module.Options, args=list(map(str, arguments))))
+
+    threads = torch.get_num_threads()
+    yield run
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture
@@ -33,14 +57,13 @@ def recipe(tmp_path: Path) -> Path:
     return path
 
 
-def test_rows_are_added_to_an_ablation_one_by_one(tiny_corpus: Path, tmp_path: Path, recipe: Path) -> None:
+def test_rows_are_added_to_an_ablation_one_by_one(run: Run, tiny_corpus: Path, tmp_path: Path, recipe: Path) -> None:
     common = ("--corpora", tiny_corpus.parent, "--runs", tmp_path / "runs", "--output", tmp_path)
     common = (*common, "--recipe", recipe, "--epochs", 1, "--rows")
-    wrong = run("ablation.py", *common, "cosines")
-    assert (wrong.returncode, "no row cosines; there are" in wrong.stderr) == (1, True)
-    for rows in (["cosine"], ["dropout of a tenth"]):
-        done = run("ablation.py", *common, *rows)
-        assert done.returncode == 0, done.stderr
+    with pytest.raises(InputError, match="no row cosines; there are as the recipe, "):
+        run("ablation", *common, "cosines")
+    for row in ("cosine", "dropout of a tenth"):
+        run("ablation", *common, row)
     report = json.loads((tmp_path / "ablation.json").read_text())
     assert list(report["rows"]) == ["as the recipe", "cosine", "dropout of a tenth"]
     assert all(len(row["epochs"]) == 1 for row in report["rows"].values())
@@ -49,26 +72,26 @@ def test_rows_are_added_to_an_ablation_one_by_one(tiny_corpus: Path, tmp_path: P
     assert lines[2].endswith(f"| {report['rows']['as the recipe']['best']:.2f} |  |")
 
 
-def test_every_matrix_is_rounded_alone_and_all_at_once(tiny_corpus: Path, tmp_path: Path, recipe: Path) -> None:
+def test_every_matrix_is_rounded_alone_and_all_at_once(
+    run: Run, tiny_corpus: Path, tmp_path: Path, recipe: Path
+) -> None:
     checkpoint = make_checkpoint()
     checkpoint.save(tmp_path / "model.pt")
     common = ("--corpora", tiny_corpus.parent, "--features", tmp_path / "features", "--recipe", recipe)
-    done = run("sensitivity.py", *common, "--model", tmp_path / "model.pt", "--output", tmp_path / "found.json")
-    assert done.returncode == 0, done.stderr
+    run("sensitivity", *common, "--model", tmp_path / "model.pt", "--output", tmp_path / "found.json")
     report = json.loads((tmp_path / "found.json").read_text())
     assert list(report["all"]) == ["float32", "int8", "int4"]
     matrices = {name: weight.numel() for name, weight in checkpoint.model.named_parameters() if weight.dim() > 1}
     assert {name: row["weights"] for name, row in report["matrices"].items()} == matrices
 
 
-def test_a_checkpoint_is_a_start_for_the_symbols_of_timit(corpora: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_is_a_start_for_the_symbols_of_timit(run: Run, corpora: Path, tmp_path: Path) -> None:
     sample = corpora / "timit_sample"
     if not sample.exists():
         pytest.skip(f"{sample} is not there")
     make_checkpoint().save(tmp_path / "model.pt")
     common = ("--timit", sample, "--model", tmp_path / "model.pt", "--output", tmp_path / "found.json")
-    done = run("finetune.py", *common, "--folds", 2, "--epochs", 1)
-    assert done.returncode == 0, done.stderr
+    run("finetune", *common, "--folds", 2, "--epochs", 1)
     report = json.loads((tmp_path / "found.json").read_text())
     assert (report["speakers"], report["utterances"]) == (12, 96)
     starts = report["phone error rate"]
