@@ -269,6 +269,23 @@ def measure(options: Options) -> dict[str, Any]:
     return result
 
 
+def augmentation(trained: dict[str, Any]) -> str:
+    """What training varied, as the card tells it."""
+    said = [
+        text
+        for text, varied in (
+            ("three speeds", trained["speed_perturbation"]),
+            ("masks over bands and time", trained["spec_augment"]),
+            (
+                f"level, microphone, room and noise of {100 * trained['acoustics']:.0f} % of the utterances varied",
+                trained["acoustics"],
+            ),
+        )
+        if varied
+    ]
+    return ", ".join(said) or "recordings as they are"
+
+
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
 
 
@@ -300,7 +317,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
     for path in sorted(models.glob(f"{name}-*.pt*")):
         if path.name.removeprefix(name).startswith(("-float32.pt", "-int")):
             sums.append([f"`{path.name}`", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"])
-    network, history = model["network"], models / f"{name}.history.md"
+    network, trained = model["network"], model["trained"]
     return CARD.substitute(
         name=name,
         recipe="tiny" if name.endswith("tiny") else "pretrained",
@@ -309,7 +326,9 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         layers=network["layers"],
         hidden=network["hidden"],
         delay=round(1000 * model["delay seconds"]),
-        history=history.read_text(encoding="utf-8") if history.exists() else "",
+        epochs=trained["epochs"],
+        seed=trained["seed"],
+        augmentation=augmentation(trained),
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),
