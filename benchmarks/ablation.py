@@ -2,8 +2,8 @@
 
     python benchmarks/ablation.py --corpora FOLDER --runs FOLDER [--rows ROW ...] [--output FOLDER]
 
-A row is one training run on one processor thread, minutes long. Finished rows are kept in the folder of runs and an
-interrupted one goes on, so rows can be added one by one. Writes ablation.json and ablation.md.
+A row is one training run on one processor thread, minutes long. Rows are kept in the folder of runs and an interrupted
+one goes on, so they can be added one by one. Writes ablation.json and ablation.md.
 """
 
 import json
@@ -17,7 +17,7 @@ import tyro
 from tqdm import tqdm
 
 from tetraphone.export.recipe import Recipe, changed, read_recipe
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import DivergedError, InputError
 from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import outputs
 from tetraphone.train.options import TrainOptions
@@ -63,38 +63,40 @@ class Options:
     """Of each run."""
 
 
-def finished(folder: Path, epochs: int) -> list[float]:
-    """Phone error rates on held-out speakers after each epoch of a finished run; none of another."""
-    rates = [round(line["phone_error_rate"], 2) for line in read_metrics(folder / METRICS)]
-    return rates if len(rates) == epochs else []
-
-
 def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
-    """Runs the rows that were asked for; returns all that are finished."""
+    """Runs the rows that were asked for, and the first; returns them and those that were run before."""
     if unknown := sorted(set(options.rows) - set(ROWS)):
         raise InputError(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     corpora = tuple(str(options.corpora / name) for name in recipe.corpora)
     options.runs.mkdir(parents=True, exist_ok=True)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for row, values in ROWS.items():
-        folder = options.runs / re.sub(r"\W+", "-", row)
-        trained = changed(replace(recipe.options, epochs=options.epochs), dict(values))
-        if not rows or not options.rows or row in options.rows:  # the first always: others are compared with it
-            features = options.runs / ("features" if trained.speed_perturbation else "features at one speed")
-            train(corpora, folder, trained, folder.is_dir(), tqdm.write, features)
-        if rates := finished(folder, options.epochs):
-            size = trained.network.parameters(trained.features.inputs, outputs(ARPABET, 0))
-            rows[row] = {"changed": values, "parameters": size, "best": min(rates), "epochs": rates}
+        folder, left = options.runs / re.sub(r"\W+", "-", row), dict(values)
+        trained = changed(replace(recipe.options, epochs=options.epochs), left)
+        assert not left, f"{row} changes {', '.join(left)}, which are no options"
+        if rows and options.rows and row not in options.rows and not folder.is_dir():
+            continue
+        size = trained.network.parameters(trained.features.inputs, outputs(ARPABET, 0))
+        rows[row] = {"changed": values, "parameters": size, "best": None}
+        features = options.runs / ("features" if trained.speed_perturbation else "features at one speed")
+        try:
+            found = train(corpora, folder, trained, folder.is_dir(), tqdm.write, features)
+        except DivergedError as error:
+            tqdm.write(f"{row}: {error}")
+            continue
+        epochs = [round(line["phone_error_rate"], 2) for line in read_metrics(folder / METRICS)]
+        rows[row] |= {"best": round(found["phone_error_rate"], 2), "epochs": epochs}
     return rows
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
-    """As Markdown: the best epoch of each row, and how far it is from the recipe's."""
+    """As Markdown: the best epoch of each row, and how far it is from the first row's."""
     lines = ["| changed | parameters | phone error rate, % | against the recipe |", "| --- | --- | --- | --- |"]
     start = next(iter(rows.values()))["best"]
     for row, found in rows.items():
-        against = "" if found["best"] == start else f"{found['best'] - start:+.2f}"
-        lines.append(f"| {row} | {found['parameters']:,} | {found['best']:.2f} | {against} |")
+        best = found["best"]
+        rate, against = ("diverged", "") if best is None else (f"{best:.2f}", f"{best - start:+.2f}")
+        lines.append(f"| {row} | {found['parameters']:,} | {rate} | {against} |")
     return "\n".join(lines) + "\n"
 
 
@@ -102,7 +104,7 @@ def main(options: Options) -> None:
     recipe = read_recipe(options.recipe, TrainOptions(threads=1))
     rows = ablate(options, recipe)
     report = {
-        "command": f"python benchmarks/ablation.py --corpora {options.corpora}",
+        "command": " ".join(["python", *sys.argv]),
         "recipe": options.recipe,
         **machine(),
     }

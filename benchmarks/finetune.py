@@ -7,6 +7,7 @@ speakers, one in ten of them held out to choose the epoch, and measured on its o
 """
 
 import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from tqdm import tqdm
 
 from tetraphone.train.corpus import Utterance
 from tetraphone.train.data import extract
+from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.objective import enumerate_scores
@@ -90,9 +92,11 @@ def main(options: Options) -> None:
             measured = [u for u in utterances if u.speaker in own]
             without = [replace(u, phones=()) for u in measured]  # others' speakers may lack a symbol of theirs
             test = extract(without, start.features, folder / "test.f32", SPEEDS[:1], 1)
+            if test.problems:
+                raise InputError(f"{options.timit} is not whole: {test.problems[0]}")
             for title, trained in starts.items():
                 run = folder / f"run {len(trained.init)}"
-                train((str(folder / "train.jsonl"),), run, trained, False, tqdm.write)
+                train((str(folder / "train.jsonl"),), run, trained, False, tqdm.write, folder / "features")
                 checkpoint = load_checkpoint(run / MODEL)
                 for index, scores in enumerate_scores(checkpoint.model, test, checkpoint):
                     reference, heard = measured[index].phones, best_path(scores, checkpoint.phones)
@@ -103,11 +107,12 @@ def main(options: Options) -> None:
         for title, kinds in errors.items()
     }
     report = {
-        "command": f"python benchmarks/finetune.py --timit {options.timit}",
+        "command": " ".join(["python", *sys.argv]),
         **machine(),
         "speakers": len(speakers),
         "utterances": len(utterances),
         "folds": options.folds,
+        "epochs": options.epochs,
         "phone error rate": rates,
     }
     with write_atomically(options.output) as temporary:
@@ -116,4 +121,7 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Options))
+    try:
+        main(tyro.cli(Options))
+    except InputError as error:
+        sys.exit(f"error: {error}")

@@ -16,7 +16,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -30,15 +30,18 @@ from scipy.signal import butter, sosfilt
 from tqdm import tqdm
 
 from tetraphone.export.model import load_model
+from tetraphone.export.recipe import read_recipe
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.confidence import calibration_error
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.files import machine
+from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import read_phones, scored
+from tetraphone.train.training import leaves
 
 RATE = 16000
 FIGURES = "figures.json"
@@ -269,6 +272,16 @@ def measure(options: Options) -> dict[str, Any]:
     return result
 
 
+def recipe_of(name: str, trained: dict[str, Any]) -> str:
+    """The recipe that a model was trained by; ends the program if its options are others."""
+    recipe = "tiny" if name.endswith("tiny") else "pretrained"
+    asked = leaves(json.loads(json.dumps(asdict(read_recipe(recipe, TrainOptions()).options))))
+    done = leaves(trained)
+    if different := sorted(key for key in asked if key != "threads" and done.get(key) != asked[key]):
+        sys.exit(f"{name}-float32.pt was not trained by the recipe {recipe} ({', '.join(different)}): train it again")
+    return recipe
+
+
 def augmentation(trained: dict[str, Any]) -> str:
     """What training varied, as the card tells it."""
     said = [
@@ -320,7 +333,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
     network, trained = model["network"], model["trained"]
     return CARD.substitute(
         name=name,
-        recipe="tiny" if name.endswith("tiny") else "pretrained",
+        recipe=recipe_of(name, trained),
         parameters=f"{model['parameters']:,}",
         kind=network["kind"].upper(),
         layers=network["layers"],

@@ -2,11 +2,11 @@
 
     python benchmarks/sensitivity.py --corpora FOLDER --features FOLDER [--model CHECKPOINT] [--output FILE]
 
-The rest of the network stays float, activations too. Which file to ship is decided by nothing else: a matrix that
-loses much is worth 8 bits, where a file of mixed widths pays.
+The rest of the network stays float, activations too.
 """
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tetraphone.export.recipe import read_recipe
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.weights import GREATEST, WeightFormat
 from tetraphone.train.data import extract
+from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.objective import evaluate_store
@@ -59,7 +60,7 @@ def main(options: Options) -> None:
                 matrices[name].copy_(kept[name])
         return round(found, 2)
 
-    report = {"command": f"python benchmarks/sensitivity.py --model {options.model}", **machine()}
+    report = {"command": " ".join(["python", *sys.argv]), **machine()}
     rates = {"float32": error([], "int4")}
     for number_format in GREATEST:
         rates[number_format] = error(list(matrices), number_format)
@@ -75,4 +76,7 @@ def main(options: Options) -> None:
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Options))
+    try:
+        main(tyro.cli(Options))
+    except InputError as error:
+        sys.exit(f"error: {error}")

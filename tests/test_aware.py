@@ -42,17 +42,18 @@ def test_a_weight_counts_as_rounded_and_its_gradient_passes(
     assert torch.equal(weight.grad, slope)
 
 
-def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, rounding="int4")
+@pytest.mark.parametrize("average_steps", [0, 2])
+def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_path: Path, average_steps: int) -> None:
+    options = replace(OPTIONS, rounding="int4", average_steps=average_steps)
     result = train((str(tiny_corpus),), tmp_path / "run", options, False, lambda line: None, rounded=rounded)
     run = Run(tmp_path / "run", options, (str(tiny_corpus),), rounded=rounded)
     run.prepare(lambda line: None)
     best = load_checkpoint(tmp_path / "run" / "model.pt")
-    run.model.load_state_dict(best.model.state_dict())
+    run.kept.load_state_dict(best.model.state_dict())
     assert run.evaluated() == result["phone_error_rate"]
     quantized, _ = quantize(best, QuantizeOptions("int4"))
     names = [name for name, weight in run.model.named_parameters() if weight.dim() > 1]
-    counted = run.rounded_weights()
+    counted = run.rounded_weights(run.kept)
     assert sorted(counted) == sorted(names)
     exact = dict(quantized.model.named_modules())
     for name, weight in counted.items():

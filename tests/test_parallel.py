@@ -15,7 +15,7 @@ from tetraphone.train.training import METRICS, MODEL, read_metrics
 
 OPTIONS = (
     "--hidden 16 --layers 2 --dropout 0 --epochs 3 --batch-size 7 --warmup-steps 5 --bands 20 --threads 1 --device cpu "
-    "--spec-augment --acoustics 1 --json"
+    "--spec-augment --acoustics 1 --average-steps 2 --json"
 )
 
 

@@ -1,10 +1,11 @@
 """The scripts that measure what a recipe is made of, in small: ablation, 4 bits a matrix, another phone set."""
 
-import importlib.util
+import importlib
 import json
-import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ import tyro
 from checkpoints import make_checkpoint
 from interrupted import InProcess
 
+from tetraphone.export.recipe import read_recipe
 from tetraphone.train import data
 from tetraphone.train.errors import InputError
+from tetraphone.train.options import TrainOptions
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 RECIPE = """name = "small"
@@ -28,21 +31,24 @@ warmup_steps = 2
 """
 
 
+Load = Callable[[str], Any]
 Run = Callable[..., None]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def load(monkeypatch: pytest.MonkeyPatch) -> Load:
+    """Imports a script."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, load: Load) -> Iterator[Run]:
     """Runs a script with arguments, features in this process."""
     monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
 
     def run(script: str, *arguments: object) -> None:
-        spec = importlib.util.spec_from_file_location(script, BENCHMARKS / f"{script}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, script, module)  # where dataclasses look for it
-        spec.loader.exec_module(module)
+        module = load(script)
         module.main(tyro.cli(module.Options, args=list(map(str, arguments))))
 
     threads = torch.get_num_threads()
@@ -69,7 +75,7 @@ def test_rows_are_added_to_an_ablation_one_by_one(run: Run, tiny_corpus: Path, t
     assert all(len(row["epochs"]) == 1 for row in report["rows"].values())
     lines = (tmp_path / "ablation.md").read_text().splitlines()
     assert len(lines) == 5
-    assert lines[2].endswith(f"| {report['rows']['as the recipe']['best']:.2f} |  |")
+    assert lines[2].endswith(f"| {report['rows']['as the recipe']['best']:.2f} | +0.00 |")
 
 
 def test_every_matrix_is_rounded_alone_and_all_at_once(
@@ -97,3 +103,13 @@ def test_a_checkpoint_is_a_start_for_the_symbols_of_timit(run: Run, corpora: Pat
     starts = report["phone error rate"]
     assert list(starts) == ["random weights", str(tmp_path / "model.pt")]
     assert all(rate > 0 for rates in starts.values() for rate in rates.values())
+
+
+def test_a_card_says_what_training_varied_and_refuses_other_recipes(load: Load) -> None:
+    models = load("models")
+    options = json.loads(json.dumps(asdict(read_recipe("pretrained", TrainOptions()).options)))
+    assert models.recipe_of("english", options) == "pretrained"
+    with pytest.raises(SystemExit, match=r"english-float32\.pt was not trained by the recipe pretrained \(epochs\)"):
+        models.recipe_of("english", options | {"epochs": 1})
+    varied = models.augmentation({"speed_perturbation": True, "spec_augment": False, "acoustics": 0.15})
+    assert varied == "three speeds, level, microphone, room and noise of 15 % of the utterances varied"

@@ -1,6 +1,7 @@
 """The training run: resumed after kills, refused, masked, scheduled; what it leaves out and what it writes."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -81,6 +82,8 @@ def assert_same_run(folder: Path, other: Path) -> None:
         for key, weight in ours["weights"].items():
             assert torch.equal(weight, theirs["weights"][key]), (name, key)
         assert ours["training"].get("step") == theirs["training"].get("step")
+        for key, weight in ours["training"].get("average", {}).items():
+            assert torch.equal(weight, theirs["training"]["average"][key]), (name, key)
 
 
 @pytest.mark.parametrize("lives", [range(2, 80, 3), range(1, 80, 4)], ids=["2, 5, 8 …", "1, 5, 9 …"])
@@ -287,6 +290,17 @@ def test_resuming_with_other_options_is_refused_by_name(
     assert {path: path.stat().st_mtime_ns for path in whole.iterdir()} == before
 
 
+def test_a_run_older_than_an_option_resumes_without_it(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+    folder = tmp_path / "older"
+    shutil.copytree(whole, folder)
+    content = torch.load(folder / "last.pt", weights_only=True)
+    del content["options"]["average_steps"]
+    torch.save(content, folder / "last.pt")
+    assert train((str(tiny_corpus),), folder, OPTIONS, True, silent)["steps"] == content["training"]["step"]
+    with pytest.raises(InputError, match=r"\(average_steps\)"):
+        train((str(tiny_corpus),), folder, replace(OPTIONS, average_steps=3), True, silent)
+
+
 def test_resuming_on_another_corpus_is_refused(whole: Path) -> None:
     with pytest.raises(InputError, match=r"\(corpora\)"):
         train(("other.jsonl",), whole, OPTIONS, True, silent)
@@ -384,6 +398,7 @@ def test_an_option_that_makes_no_sense_is_refused_by_name(name: str, value: floa
         ("weight_decay", float("nan")),
         ("weight_decay", float("inf")),
         ("warmup_steps", -1),
+        ("average_steps", -1),
     ],
 )
 def test_an_option_out_of_range_is_refused_by_name(name: str, value: float) -> None:

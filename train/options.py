@@ -51,8 +51,8 @@ class TrainOptions:
     warmup_steps: int = 300
     """Steps over which the learning rate rises from zero."""
     average_steps: int = 0
-    """Steps over which the weights that are measured and kept are averaged: plainly up to so many, exponentially from
-    there on (Polyak and Juditsky, 1992); 0: they are those of the last step."""
+    """Steps over which the weights that are measured and kept (model.pt) are averaged: plainly up to so many,
+    exponentially from there on (Polyak and Juditsky, 1992); 0: they are those of the last step, as in last.pt."""
     clip: float = 5.0
     """Greatest norm of the gradient."""
     spec_augment: bool = False

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 WARMUP, STEPS = 3, 20
 PHASES = ("batch", "forward", "loss", "backward", "update")
-"""Reading and augmenting utterances; the network; CTC or the frames' loss; gradients; clipping and the optimiser."""
+"""Reading and augmenting utterances; the network; CTC or the frames' loss; gradients; clipping, the
+optimiser and averages."""
 TRACE = "trace.json"
 
 

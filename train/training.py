@@ -160,10 +160,12 @@ class Run:
         if not path.exists():
             return None
         content = read_content(path)
-        ours, theirs = (leaves(json.loads(json.dumps(options))) for options in (self.record, content["options"]))
+        records = asdict(TrainOptions()), self.record, content["options"]
+        defaults, ours, theirs = (leaves(json.loads(json.dumps(record))) for record in records)
+        theirs = defaults | theirs  # an option that is newer than the file was not used
         different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
         if different == ["epochs"] and ours["schedule"] == "cooldown":
-            before = content["training"]["epoch"] + 1  # the rate falls later than that
+            before = content["training"]["epoch"] + (content["training"]["batch"] > 0)  # the rate falls no earlier
             if before <= (1 - COOLDOWN) * min(ours["epochs"], theirs["epochs"]):
                 return content
         if different:
@@ -528,6 +530,8 @@ def train(
         elif not folder.is_dir():
             raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
         torch.set_num_threads(options.threads)
+        # Gradients that vanish over hundreds of frames end as denormal numbers, which halve the speed: now zeros.
+        torch.set_flush_denormal(True)
         run = Run(folder, options, corpora, features, rounded, processes)
         if profile:
             run.prepare(say)
