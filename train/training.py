@@ -540,6 +540,7 @@ def train(
             return found
         return _run(run, say, started)
     finally:
+        torch.set_flush_denormal(False)
         processes.leave()
 
 
