@@ -586,6 +586,25 @@ def test_the_weights_that_are_kept_are_averages(
     assert not torch.allclose(kept, last, atol=1e-4)
 
 
+def test_denormal_numbers_are_zeros_while_training_lasts(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half_of_the_least() -> float:
+        return float(torch.tensor([torch.finfo(torch.float32).tiny]).mul(0.5))
+
+    seen = []
+    train_step = Run.train_step
+
+    def watched(run: Run, batch: Batch) -> float:
+        seen.append(half_of_the_least())
+        return train_step(run, batch)
+
+    monkeypatch.setattr(Run, "train_step", watched)
+    train((str(tiny_corpus),), tmp_path / "run", replace(OPTIONS, epochs=1), False, silent)
+    assert seen == [0.0] * 3
+    assert half_of_the_least() > 0
+
+
 def test_a_profile_shows_where_the_time_goes_and_saves_no_model(tiny_corpus: Path, tmp_path: Path) -> None:
     lines: list[str] = []
     found = train((str(tiny_corpus),), tmp_path / "run", OPTIONS, False, lines.append, profile=True)
