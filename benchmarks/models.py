@@ -275,8 +275,8 @@ def measure(options: Options) -> dict[str, Any]:
 def recipe_of(name: str, trained: dict[str, Any]) -> str:
     """The recipe that a model was trained by; ends the program if its options are others."""
     recipe = "tiny" if name.endswith("tiny") else "pretrained"
-    asked = leaves(json.loads(json.dumps(asdict(read_recipe(recipe, TrainOptions()).options))))
-    done = leaves(trained)
+    both = asdict(read_recipe(recipe, TrainOptions()).options), trained
+    asked, done = (leaves(json.loads(json.dumps(options))) for options in both)
     if different := sorted(key for key in asked if key != "threads" and done.get(key) != asked[key]):
         sys.exit(f"{name}-float32.pt was not trained by the recipe {recipe} ({', '.join(different)}): train it again")
     return recipe

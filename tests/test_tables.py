@@ -107,7 +107,7 @@ def test_a_checkpoint_is_a_start_for_the_symbols_of_timit(run: Run, corpora: Pat
 
 def test_a_card_says_what_training_varied_and_refuses_other_recipes(load: Load) -> None:
     models = load("models")
-    options = json.loads(json.dumps(asdict(read_recipe("pretrained", TrainOptions()).options)))
+    options = asdict(read_recipe("pretrained", TrainOptions()).options)
     assert models.recipe_of("english", options) == "pretrained"
     with pytest.raises(SystemExit, match=r"english-float32\.pt was not trained by the recipe pretrained \(epochs\)"):
         models.recipe_of("english", options | {"epochs": 1})
