@@ -16,7 +16,7 @@ from pathlib import Path
 import tyro
 from tqdm import tqdm
 
-from tetraphone.train.corpus import Utterance
+from tetraphone.train.corpus import write_manifest
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine, write_atomically
@@ -47,20 +47,6 @@ class Options:
 def scored(phones: Sequence[str]) -> list[str]:
     """The 39 classes of Lee and Hon (1989), silences counted as any other."""
     return [TO_39[phone] for symbol in phones if (phone := TO_48[symbol])]
-
-
-def write_manifest(utterances: Sequence[Utterance], path: Path) -> None:
-    lines = [
-        {
-            "id": utterance.id,
-            "speaker": utterance.speaker,
-            "audio": str(utterance.audio),
-            "duration": utterance.duration,
-            "phones": utterance.phones,
-        }
-        for utterance in utterances
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def main(options: Options) -> None:

@@ -5,12 +5,12 @@
 The rest of the network stays float, activations too.
 """
 
+import copy
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 import tyro
 from tqdm import tqdm
 
@@ -51,14 +51,9 @@ def main(options: Options) -> None:
     matrices = {name: weight for name, weight in checkpoint.model.named_parameters() if weight.dim() > 1}
 
     def error(names: list[str], number_format: WeightFormat) -> float:
-        kept = {name: matrices[name].detach().clone() for name in names}
-        with torch.no_grad():
-            for name in names:
-                matrices[name].copy_(rounded(matrices[name], number_format))
-            found = evaluate_store(checkpoint.model, store, checkpoint).phone_error_rate
-            for name in names:
-                matrices[name].copy_(kept[name])
-        return round(found, 2)
+        model = copy.deepcopy(checkpoint.model)
+        model.load_state_dict({name: rounded(matrices[name], number_format) for name in names}, strict=False)
+        return round(evaluate_store(model, store, checkpoint).phone_error_rate, 2)
 
     report = {"command": " ".join(["python", *sys.argv]), **machine()}
     rates = {"float32": error([], "int4")}

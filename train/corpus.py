@@ -143,6 +143,23 @@ def write_part(
     }
 
 
+def write_manifest(utterances: Iterable[Utterance], path: Path) -> None:
+    """Writes a JSON-lines manifest, whole or not at all.
+
+    Raises:
+        InputError: an utterance does not begin with its recording.
+    """
+    lines = []
+    for utterance in utterances:
+        if utterance.start:
+            raise InputError(f"{utterance.id} begins inside of its recording; cut the recordings beforehand")
+        line = {name: getattr(utterance, name) for name in ("id", "speaker", "duration", "text", "phones")}
+        line |= {"audio": str(utterance.audio.resolve())}
+        lines.append(line | ({} if utterance.times is None else {"alignment": utterance.times}))
+    with write_atomically(path) as temporary:
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
 def _usable(spec: str, part: str, read: Iterable[Utterance | str], phones: Collection[str] | None) -> Corpus:
     utterances, problems, seen = [], [], set()
     for item in read:

@@ -1,6 +1,5 @@
 """The paper's hybrid of networks and hidden Markov models: from a prepared corpus to targets, and to decoded phones."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,10 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Corpus, Utterance, read_corpus
+from .corpus import Corpus, Utterance, read_corpus, write_manifest
 from .data import FeatureStore, extract
 from .errors import InputError
-from .files import write_atomically
 from .hmm import Alignment, Topology, even_alignment, force, log_priors, timed_alignment
 from .model import Checkpoint, NetworkOptions, load_checkpoint
 from .objective import Alignments, enumerate_scores
@@ -72,16 +70,8 @@ def write_folded(
             say(f"left out {len(read.problems)} utterances of {part}: first, {read.problems[0]}")
         elif read.problems:
             raise InputError(f"{part} is not whole: {read.problems[0]}; prepare the corpus again")
-        lines = []
-        for utterance in map(fold, read.utterances):
-            if utterance.start:
-                raise InputError(f"{utterance.id} begins inside of its recording; cut the recordings beforehand")
-            line = {name: getattr(utterance, name) for name in ("id", "speaker", "duration", "text", "phones")}
-            line |= {"audio": str(utterance.audio.resolve())}
-            lines.append(line | ({} if utterance.times is None else {"alignment": utterance.times}))
         specs[part] = str(folder / f"{part}.jsonl")
-        with write_atomically(Path(specs[part])) as temporary:
-            temporary.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        write_manifest(map(fold, read.utterances), Path(specs[part]))
     return specs
 
 
