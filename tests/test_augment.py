@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tetraphone.train.augment import FLOOR, Acoustics
+from tetraphone.train.augment import FLOOR, Acoustics, VocalTract
 from tetraphone.train.features import FeatureOptions, Frames, log_mel
 
 OPTIONS = FeatureOptions()
@@ -79,3 +79,48 @@ def test_a_cut_takes_the_upper_bands(mel: Frames) -> None:
     lowered = np.flatnonzero((mel - cut).max(0) > 1)
     assert lowered[0] >= 24
     assert lowered[-1] == 39
+
+
+# Vocal tracts.
+
+
+class Drawn:
+    """In the place of a generator: always the same factor."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def uniform(self, low: float, high: float) -> float:
+        assert low <= self.factor <= high
+        return self.factor
+
+
+def centre_hz(band: int) -> float:
+    """Of a band of the filter bank: equally spaced on the mel scale from 20 Hz to 8 kHz, as Kaldi's."""
+    low, high = (1127 * np.log(1 + hertz / 700) for hertz in (20, 8000))
+    return float(700 * (np.exp((low + (high - low) * (band + 1) / (OPTIONS.bands + 1)) / 1127) - 1))
+
+
+def warped(mel: Frames, factor: float) -> Frames:
+    return VocalTract().apply(mel, OPTIONS, Drawn(factor))
+
+
+def test_a_vocal_tract_of_the_same_length_changes_nothing(mel: Frames) -> None:
+    assert warped(mel, 1.0) == pytest.approx(mel, abs=1e-4)
+
+
+@pytest.mark.parametrize("factor", VocalTract().factor)
+@pytest.mark.parametrize("hertz", [500, 1500, 3000])
+def test_a_tone_moves_by_the_factor(hertz: int, factor: float) -> None:
+    tone = log_mel((0.3 * np.sin(2 * np.pi * hertz * np.arange(16000) / 16000)).astype(np.float32), OPTIONS)
+    before, after = (int(rows.mean(0).argmax()) for rows in (tone, warped(tone, factor)))
+    expected = centre_hz(before) / factor
+    assert centre_hz(after - 1) < expected < centre_hz(after + 1)
+
+
+def test_a_warped_spectrum_stays_in_range(mel: Frames) -> None:
+    for factor in VocalTract().factor:
+        changed = warped(mel, factor)
+        assert changed.shape == mel.shape
+        assert changed.dtype == np.float32
+        assert mel.min() - 1e-4 <= changed.min() <= changed.max() <= mel.max() + 1e-4

@@ -19,7 +19,7 @@ from lhotse import CutSet, MonoCut, Recording, SupervisionSegment
 
 from tetraphone.train import data, stream
 from tetraphone.train.audio import read_recording
-from tetraphone.train.augment import Acoustics, Augmentation, SpecAugment
+from tetraphone.train.augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from tetraphone.train.corpus import Utterance, read_corpus, write_part
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
@@ -30,7 +30,7 @@ from tetraphone.train.stream import StreamedBatch, StreamedBatches, find_source,
 OPTIONS = FeatureOptions(bands=12)
 INDEX = {phone: position + 1 for position, phone in enumerate(ARPABET)}
 NORMALISATION = Normalisation(np.linspace(-9, 1, 48, dtype=np.float32), np.full(48, 2, np.float32))
-AUGMENTATION = Augmentation(Acoustics(), SpecAugment())
+AUGMENTATION = Augmentation(VocalTract(), Acoustics(), SpecAugment())
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +146,10 @@ def test_speeds_and_augmentation_are_drawn_anew_each_epoch(manifests: Path) -> N
             for place, utterance in enumerate(batch.utterances)
         }
 
-    plain, masked = rows(0), rows(0, augmentation=Augmentation(None, SpecAugment()))
+    plain, masked = rows(0), rows(0, augmentation=Augmentation(masks=SpecAugment()))
     assert all(rows.shape == masked[name].shape for name, rows in plain.items())
     assert any(not torch.equal(rows, masked[name]) for name, rows in plain.items())
-    again = rows(1, augmentation=Augmentation(None, SpecAugment()))
+    again = rows(1, augmentation=Augmentation(masks=SpecAugment()))
     assert any(not torch.equal(rows, again[name]) for name, rows in masked.items())
     fast = rows(0, speeds=(1.0, 1.1))
     lengths = [len(fast[name]) / len(rows) for name, rows in plain.items()]

@@ -105,6 +105,15 @@ def test_a_run_killed_between_checkpoints_ends_with_the_same_bits(tiny_corpus: P
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
+def test_a_run_by_soap_killed_again_and_again_ends_with_the_same_bits(tiny_corpus: Path, tmp_path: Path) -> None:
+    options = replace(OPTIONS, optimizer="soap", epochs=5)  # its eigenbases are new every tenth step
+    assert run_with_kills(tiny_corpus, tmp_path / "whole", options, [0]) == []
+    losses = [line["loss"] for line in read_metrics(tmp_path / "whole" / "metrics.jsonl")]
+    assert losses[-1] < losses[0]
+    assert len(run_with_kills(tiny_corpus, tmp_path / "run", options, range(5, 80, 6))) > 3
+    assert_same_run(tmp_path / "run", tmp_path / "whole")
+
+
 def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith("events.")}
 

@@ -1,6 +1,7 @@
 """What training changes in an utterance's features, so that the network hears more voices, microphones and places."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,37 @@ def _ratio(decibels: float) -> float:
 
 
 @dataclass(frozen=True)
+class VocalTract:
+    """Vocal tract length perturbation (Jaitly and Hinton, 2013): other formants, at the same tempo."""
+
+    factor: tuple[float, float] = (0.88, 1.14)
+    """Range of the factor between a band's frequency and the one that its energy is taken from."""
+    knee: float = 0.7
+    """Share of the spectrum in which the factor holds; above, frequencies are warped linearly up to the end."""
+
+    def apply(self, mel: Frames, options: FeatureOptions, random: np.random.Generator) -> Frames:
+        """New log-mel energies [frames, bands], interpolated between bands."""
+        factor, top, bands = random.uniform(*self.factor), options.sample_rate / 2, mel.shape[1]
+        centres = np.linspace(mel_scale(LOWEST_HZ), mel_scale(top), bands + 2)[1:-1]
+        knee = self.knee * top * min(1, 1 / factor)
+        sources = np.interp(700 * np.expm1(centres / 1127), [0, knee, top], [0, factor * knee, top])
+        places = np.interp(mel_scale(sources), centres, np.arange(bands))
+        lower = np.minimum(places.astype(int), bands - 2)
+        share = (places - lower).astype(np.float32)
+        warped: Frames = mel[:, lower] * (1 - share) + mel[:, lower + 1] * share
+        return warped
+
+
+LOWEST_HZ = 20.0
+"""Where Kaldi's filter bank begins."""
+
+
+def mel_scale(hertz: Any) -> Any:
+    """Kaldi's."""
+    return 1127 * np.log1p(np.asarray(hertz) / 700)
+
+
+@dataclass(frozen=True)
 class SpecAugment:
     """Masks on normalised features (Park et al., 2019), all four components of a band or frame together."""
 
@@ -103,5 +135,6 @@ class SpecAugment:
 class Augmentation:
     """What to change, in this order."""
 
+    vocal_tract: VocalTract | None = None
     acoustics: Acoustics | None = None
     masks: SpecAugment | None = None

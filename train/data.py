@@ -234,6 +234,8 @@ def augmented_input(
     Args:
         other: draws the log-mel energies that may serve as noise.
     """
+    if random is not None and augmentation.vocal_tract is not None:
+        mel = augmentation.vocal_tract.apply(mel, options, random)
     if random is not None and augmentation.acoustics is not None:
         mel = augmentation.acoustics.apply(mel, other(random), options, random)
     frames = normalisation.apply(quaternion_frames(mel))

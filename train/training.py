@@ -17,7 +17,7 @@ from torch.profiler import record_function
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from .augment import Acoustics, Augmentation, SpecAugment
+from .augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import Batch, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
@@ -218,6 +218,7 @@ class Run:
     def augmentation(self) -> Augmentation:
         """What the options ask for."""
         return Augmentation(
+            VocalTract() if self.options.vocal_tract else None,
             Acoustics(self.options.acoustics) if self.options.acoustics else None,
             SpecAugment() if self.options.spec_augment else None,
         )
@@ -283,6 +284,10 @@ class Run:
             self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
                 self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay, fused=fused
             )
+        elif options.optimizer == "soap":
+            from pytorch_optimizer import SOAP  # a second of importing
+
+            self.optimizer = SOAP(self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay)
         else:
             self.optimizer = torch.optim.RMSprop(self.model.parameters(), options.learning_rate)
         self.parallel = self.processes.parallel(self.model)
