@@ -191,7 +191,8 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Make a checkpoint's confidences chances of being right, on recordings that it was not trained on."""
+    """Fit a checkpoint on recordings that it was not trained on: confidences to the chance that a phone is right, the
+    score of the blank to the fewest errors."""
 
     checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """A float or quantised checkpoint."""

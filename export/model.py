@@ -1,5 +1,7 @@
 """A model as its user sees it: samples in, phones out, from a .pte file (ExecuTorch) or a checkpoint (torch)."""
 
+import copy
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -8,19 +10,21 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
 from tqdm import tqdm
 
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.train.audio import Samples, read_samples, to_mono
-from tetraphone.train.confidence import Confidence, calibration_error, fit
+from tetraphone.train.confidence import calibration_error, fit
 from tetraphone.train.corpus import Corpus, Utterance
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
-from tetraphone.train.model import Checkpoint
+from tetraphone.train.model import BLANK, Checkpoint
 from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.pictures import draw_recording
-from tetraphone.train.scoring import Errors, greedy, matches
+from tetraphone.train.scoring import Errors, best_path, greedy, matches
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -73,19 +77,25 @@ def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | No
 
 
 def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
-    model, features = checkpoint.model.eval(), checkpoint.features
+    features = checkpoint.features
 
     def hear(samples: Samples, rate: int, _: bool) -> Heard:
         energies = log_mel(to_mono(samples, rate, features.sample_rate), features)
-        frames = torch.from_numpy(network_input(energies, features, checkpoint.normalisation))
-        if not len(frames):
-            return Heard([], energies)
-        phones = greedy(quantized_scores(model, frames).numpy(), checkpoint.phones, features.shift, features.offset)
+        phones = greedy(_scores(checkpoint, energies), checkpoint.phones, features.shift, features.offset)
         end, worth = round(len(samples) / rate, 3), checkpoint.confidence.apply
         timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
         return Heard(timed, energies)
 
     return Model(name, checkpoint.phones, features.hop_ms / 1000, hear)
+
+
+def _scores(checkpoint: Checkpoint, energies: Frames) -> NDArray[np.float32]:
+    """[network frames, outputs] of log-mel energies."""
+    frames = torch.from_numpy(network_input(energies, checkpoint.features, checkpoint.normalisation))
+    if not len(frames):
+        return np.zeros((0, len(checkpoint.phones) + 1), np.float32)
+    scores: NDArray[np.float32] = quantized_scores(checkpoint.model.eval(), frames).numpy()
+    return scores
 
 
 def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, Any]:
@@ -195,23 +205,48 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     }
 
 
+BLANK_SHIFTS = np.arange(-20, 11) / 10
+"""Tried on the score of the blank: CTC leaves phones out rather than add wrong ones, where both cost the same."""
+
+
 def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[str, Any]]:
-    """The checkpoint with confidences that mean something: fitted on recordings that it was not trained on.
+    """The checkpoint with the blank and with confidences fitted on recordings that it was not trained on.
+
+    The bias of the blank is moved to where the best path has the fewest errors; a confidence becomes the chance that a
+    phone is right.
 
     Returns:
-        It, and {"slope", "intercept", "phones", "calibration_error", "calibration_error_before", "problems"} on those
-        recordings.
+        It, and {"blank" (how far it was moved), "phone_error_rate", "phone_error_rate_before" (percent), "slope",
+        "intercept", "phones", "calibration_error", "calibration_error_before", "problems"} on those recordings.
 
     Raises:
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
-    model = _from_checkpoint(replace(checkpoint.to_ship(), confidence=Confidence()), corpus.name)
-    worth, problems = Worth(model.phones), list(corpus.problems)
+    checkpoint, problems = replace(checkpoint.to_ship(), model=copy.deepcopy(checkpoint.model)), list(corpus.problems)
+    features, utterances, scores = checkpoint.features, list[Utterance](), list[NDArray[np.float32]]()
     for utterance, samples, rate in _readable(corpus, problems):
-        worth.add(utterance, model.hear(samples, rate, False).phones)
+        utterances.append(utterance)
+        scores.append(_scores(checkpoint, log_mel(to_mono(samples, rate, features.sample_rate), features)))
+
+    def errors(shift: float) -> float:
+        """Infinitely many where no phone at all is left."""
+        heard = [best_path(moved(rows, shift), checkpoint.phones) for rows in scores]
+        count = sum(map(Levenshtein.distance, (utterance.phones for utterance in utterances), heard))
+        return count if any(heard) else math.inf
+
+    tried = {shift: errors(shift) for shift in sorted(BLANK_SHIFTS.tolist(), key=abs)}
+    blank = min(tried, key=tried.__getitem__)
+    with torch.no_grad():
+        checkpoint.model.output.bias[BLANK] += blank  # type: ignore[union-attr, operator, index]
+    worth, references = Worth(checkpoint.phones), sum(len(utterance.phones) for utterance in utterances)
+    for utterance, rows in zip(utterances, scores, strict=True):
+        worth.add(utterance, greedy(moved(rows, blank), checkpoint.phones, features.shift, features.offset))
     found = fit(worth.confidences, worth.right)
     confidences = [found.apply(posterior) for posterior in worth.confidences]
     return replace(checkpoint, confidence=found), {
+        "blank": blank,
+        "phone_error_rate": round(100 * tried[blank] / references, 2),
+        "phone_error_rate_before": round(100 * tried[0.0] / references, 2),
         "slope": round(found.slope, 4),
         "intercept": round(found.intercept, 4),
         "phones": len(worth.right),
@@ -219,3 +254,10 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         "calibration_error_before": round(calibration_error(worth.confidences, worth.right), 4),
         "problems": problems,
     }
+
+
+def moved(scores: NDArray[np.float32], shift: float) -> NDArray[np.float32]:
+    """Scores [..., outputs] with the blank's moved."""
+    scores = scores.copy()
+    scores[..., BLANK] += np.float32(shift)
+    return scores

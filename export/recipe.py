@@ -94,7 +94,7 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
     start = folder / f"{recipe.name}-float32.pt"
     checkpoint, confidence = calibrate(load_checkpoint(run / MODEL), dev)
     checkpoint.save(start)
-    result["float32"] |= {"model": str(start), "calibration_error": confidence["calibration_error"]}
+    result["float32"] |= {"model": str(start), **fitted(confidence)}
     for number_format, further in recipe.formats.items():
         weights, result[number_format] = start, {}
         if further is not None:
@@ -105,6 +105,11 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
         say(f"fitting the confidences of {number_format}")
         quantized, confidence = calibrate(quantized, dev)
         result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
-        result[number_format]["calibration_error"] = confidence["calibration_error"]
+        result[number_format] |= fitted(confidence)
     shutil.rmtree(features, ignore_errors=True)
     return result
+
+
+def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
+    """What a recipe tells of a calibration."""
+    return {name: calibration[name] for name in ("phone_error_rate", "blank", "calibration_error")}
