@@ -38,7 +38,7 @@ class Options:
     """The checkpoint to start from."""
     folds: int = 4
     """Groups of speakers, each measured once."""
-    epochs: int = 40
+    epochs: int = 60
     """Of each run."""
     output: Path = Path("benchmarks/results/finetune.json")
     """The JSON file to write."""
@@ -60,14 +60,15 @@ def main(options: Options) -> None:
         hold_out=0.1,
         epochs=options.epochs,
         batch_size=8,
-        learning_rate=5e-3,
+        optimizer="soap",
+        learning_rate=3e-3,
         warmup_steps=50,
         speed_perturbation=True,
         threads=1,
     )
     starts = {
         "random weights": common,
-        str(options.model): replace(common, init=str(options.model), learning_rate=2e-3),
+        str(options.model): replace(common, init=str(options.model)),
     }
     errors = {name: {"61 symbols": Errors(), "39 classes": Errors()} for name in starts}
     for fold in range(options.folds):

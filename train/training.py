@@ -45,6 +45,8 @@ MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl
 SPEEDS = (1.0, 0.9, 1.1)
 HOLD_OUT_SEED = 1
 """Of the choice of speakers held out: the same for runs of every seed."""
+LONGEST_EIGENBASIS = 1024
+"""Longest side of a weight that SOAP finds an eigenbasis for; along longer ones it is Adam."""
 COOLDOWN = 0.3
 """Share of the steps over which the learning rate of the schedule `cooldown` falls."""
 
@@ -277,21 +279,28 @@ class Run:
                 weights = {name: weight for name, weight in weights.items() if not name.startswith("output.")}
             self.model.load_state_dict(weights, strict=False)
         self.model.to(self.processes.device)
-        fused = options.fused and self.processes.device.type == "cuda"
+        fused = options.fused and options.optimizer == "adamw" and self.processes.device.type == "cuda"
         if options.fused and not fused:
-            say("--fused is left out: it takes a GPU")
-        if options.optimizer == "adamw":
-            self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
-                self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay, fused=fused
-            )
-        elif options.optimizer == "soap":
-            from pytorch_optimizer import SOAP  # a second of importing
-
-            self.optimizer = SOAP(self.model.parameters(), options.learning_rate, weight_decay=options.weight_decay)
-        else:
-            self.optimizer = torch.optim.RMSprop(self.model.parameters(), options.learning_rate)
+            say("--fused is left out: it takes AdamW and a GPU")
+        self.optimizer = self._optimizer(fused)
         self.parallel = self.processes.parallel(self.model)
         self.average = AveragedModel(self.model, avg_fn=self._averaged) if options.average_steps else None
+
+    def _optimizer(self, fused: bool) -> torch.optim.Optimizer:
+        options, parameters = self.options, self.model.parameters()
+        rate, decay = options.learning_rate, options.weight_decay
+        match options.optimizer:
+            case "adamw":
+                return torch.optim.AdamW(parameters, rate, weight_decay=decay, fused=fused)
+            case "soap":
+                from pytorch_optimizer import SOAP  # a second of importing
+
+                soap: torch.optim.Optimizer = SOAP(
+                    parameters, rate, weight_decay=decay, max_precondition_dim=LONGEST_EIGENBASIS
+                )
+                return soap
+            case "rmsprop":
+                return torch.optim.RMSprop(parameters, rate)
 
     def _averaged(self, average: Tensor, weight: Tensor, steps: Tensor | int) -> Tensor:
         """The average of a weight, of so many steps before, with the last step's."""
