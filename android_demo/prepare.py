@@ -15,17 +15,23 @@ from pathlib import Path
 import soundfile
 import torch
 
+from tetraphone.export.recipe import read_recipe
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.audio import read_recording
-from tetraphone.train.features import FeatureOptions, Normalisation
-from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.train.features import Normalisation
+from tetraphone.train.model import AcousticModel, Checkpoint
+from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 
 HERE = Path(__file__).parent
-UNTRAINED = {"english-int8": (320, "int8"), "english-int4": (320, "int4"), "english-tiny-int8": (176, "int8")}
-"""Reals of a hidden state and number format, as in train/recipes."""
+UNTRAINED = {
+    "english-int8": ("pretrained", "int8"),
+    "english-int4": ("pretrained", "int4"),
+    "english-tiny-int8": ("tiny", "int8"),
+}
+"""Recipe and number format."""
 RECORDINGS = ("speechocean762/WAVE/**/*.*", "librispeech/audio/**/*.*")
 
 
@@ -48,16 +54,16 @@ def take_models(source: Path, folder: Path) -> list[Path]:
             shutil.copyfile(path, folder / path.name)
     if not any(folder.iterdir()):
         print(f"no *-int8.pte in {source}: untrained models take their place", file=sys.stderr)
-        for name, (hidden, weights) in UNTRAINED.items():
-            export(untrained(hidden, weights), folder / f"{name}.pte")
+        for name, (recipe, weights) in UNTRAINED.items():
+            export(untrained(recipe, weights), folder / f"{name}.pte")
     models = sorted(folder.iterdir(), key=lambda path: ("int8" not in path.name, "tiny" in path.name))
     print(*(f"{path.name}: {path.stat().st_size:,} bytes" for path in models), sep="\n")
     return models
 
 
-def untrained(hidden: int, weights: str) -> Checkpoint:
-    generator = torch.Generator().manual_seed(1)
-    network, features = NetworkOptions(hidden=hidden), FeatureOptions()
+def untrained(recipe: str, weights: str) -> Checkpoint:
+    generator, options = torch.Generator().manual_seed(1), read_recipe(recipe, TrainOptions()).options
+    network, features = options.network, options.features
     model = AcousticModel(network, features.inputs, len(ARPABET) + 1, generator)
     ones = torch.ones(4 * features.bands).numpy()
     checkpoint = Checkpoint(model.eval(), network, features, Normalisation(0 * ones, ones))

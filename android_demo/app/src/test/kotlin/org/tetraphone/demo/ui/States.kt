@@ -23,7 +23,7 @@ internal object States {
     private val models = listOf(
         Model("english-int8", 722_960, imported = false),
         Model("english-int4", 409_104, imported = false),
-        Model("english-tiny-int8", 315_408, imported = false),
+        Model("english-tiny-int8", 283_152, imported = false),
     )
 
     /** What the model of the app hears in the recording of Measure. */
