@@ -288,6 +288,7 @@ def augmentation(trained: dict[str, Any]) -> str:
         text
         for text, varied in (
             ("three speeds", trained["speed_perturbation"]),
+            ("vocal tracts of other lengths", trained["vocal_tract"]),
             ("masks over bands and time", trained["spec_augment"]),
             (
                 f"level, microphone, room and noise of {100 * trained['acoustics']:.0f} % of the utterances varied",

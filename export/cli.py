@@ -192,7 +192,7 @@ class Evaluate:
 @dataclass(frozen=True)
 class Calibrate:
     """Fit a checkpoint on recordings that it was not trained on: confidences to the chance that a phone is right, the
-    score of the blank to the fewest errors."""
+    score of the blank to the fewest errors of the best path."""
 
     checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """A float or quantised checkpoint."""

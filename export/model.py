@@ -1,7 +1,6 @@
 """A model as its user sees it: samples in, phones out, from a .pte file (ExecuTorch) or a checkpoint (torch)."""
 
 import copy
-import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
 from tqdm import tqdm
 
 from tetraphone.quant.quantize import load as load_checkpoint
@@ -21,7 +19,7 @@ from tetraphone.train.confidence import calibration_error, fit
 from tetraphone.train.corpus import Corpus, Utterance
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
-from tetraphone.train.model import BLANK, Checkpoint
+from tetraphone.train.model import BLANK, Checkpoint, outputs
 from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.pictures import draw_recording
 from tetraphone.train.scoring import Errors, best_path, greedy, matches
@@ -93,7 +91,7 @@ def _scores(checkpoint: Checkpoint, energies: Frames) -> NDArray[np.float32]:
     """[network frames, outputs] of log-mel energies."""
     frames = torch.from_numpy(network_input(energies, checkpoint.features, checkpoint.normalisation))
     if not len(frames):
-        return np.zeros((0, len(checkpoint.phones) + 1), np.float32)
+        return np.zeros((0, outputs(checkpoint.phones, 0)), np.float32)
     scores: NDArray[np.float32] = quantized_scores(checkpoint.model.eval(), frames).numpy()
     return scores
 
@@ -122,11 +120,20 @@ def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, A
 
 
 def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, Samples, int]]:
+    """Utterances with their samples and rate; what cannot be read is added to the problems.
+
+    Raises:
+        InputError: none could be read.
+    """
+    readable = False
     for utterance in tqdm(corpus.utterances, "evaluating", unit="utt", leave=False, dynamic_ncols=True):
         try:
             yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration)
+            readable = True
         except InputError as error:
             problems.append(f"{utterance.id}: {error}")
+    if not readable:
+        raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
 
 
 @dataclass
@@ -186,8 +193,6 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
             say(f"reference:  {' '.join(utterance.phones)}\nrecognised: {' '.join(symbols)}")
         errors.add(utterance.phones, symbols)
         worth.add(utterance, phones)
-    if not errors.utterances:
-        raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
     return {
         "model": model.name,
         "corpus": corpus.name,
@@ -205,19 +210,19 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     }
 
 
-BLANK_SHIFTS = np.arange(-20, 11) / 10
-"""Tried on the score of the blank: CTC leaves phones out rather than add wrong ones, where both cost the same."""
+BLANK_SHIFTS = sorted((np.arange(-20, 11) / 10).tolist(), key=abs)
+"""Shifts of the blank's score to try: CTC leaves out more phones than it adds, though both cost one error."""
 
 
 def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[str, Any]]:
-    """The checkpoint with the blank and with confidences fitted on recordings that it was not trained on.
+    """The checkpoint with the blank and the confidences fitted on recordings that it was not trained on.
 
-    The bias of the blank is moved to where the best path has the fewest errors; a confidence becomes the chance that a
-    phone is right.
+    The blank's bias moves to where the best path has the fewest errors; a confidence becomes the chance that a phone is
+    right.
 
     Returns:
-        It, and {"blank" (how far it was moved), "phone_error_rate", "phone_error_rate_before" (percent), "slope",
-        "intercept", "phones", "calibration_error", "calibration_error_before", "problems"} on those recordings.
+        It, and {"blank_shift", "phone_error_rate", "phone_error_rate_before" (percent), "slope", "intercept", "phones",
+        "calibration_error", "calibration_error_before", "problems"} on those recordings.
 
     Raises:
         InputError: no recording could be read, or what was recognised is all right or all wrong.
@@ -228,27 +233,32 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         utterances.append(utterance)
         scores.append(_scores(checkpoint, log_mel(to_mono(samples, rate, features.sample_rate), features)))
 
-    def errors(shift: float) -> float:
-        """Infinitely many where no phone at all is left."""
-        heard = [best_path(moved(rows, shift), checkpoint.phones) for rows in scores]
-        count = sum(map(Levenshtein.distance, (utterance.phones for utterance in utterances), heard))
-        return count if any(heard) else math.inf
+    def errors(shift: float) -> Errors:
+        found = Errors()
+        for utterance, rows in zip(utterances, scores, strict=True):
+            found.add(utterance.phones, best_path(_moved(rows, shift), checkpoint.phones))
+        return found
 
-    tried = {shift: errors(shift) for shift in sorted(BLANK_SHIFTS.tolist(), key=abs)}
-    blank = min(tried, key=tried.__getitem__)
+    def worth_of(shift: float) -> Worth:
+        found = Worth(checkpoint.phones)
+        for utterance, rows in zip(utterances, scores, strict=True):
+            found.add(utterance, greedy(_moved(rows, shift), checkpoint.phones, features.shift, features.offset))
+        return found
+
+    tried = {shift: errors(shift) for shift in tqdm(BLANK_SHIFTS, "blank", unit="shift", leave=False)}
+    order = sorted(tried, key=lambda shift: tried[shift].phone_error_rate)
+    shift = next((shift for shift in order if len(set(worth_of(shift).right)) == 2), 0.0)
+    worth = worth_of(shift)
+    confidence = fit(worth.confidences, worth.right)
+    confidences = [confidence.apply(posterior) for posterior in worth.confidences]
     with torch.no_grad():
-        checkpoint.model.output.bias[BLANK] += blank  # type: ignore[union-attr, operator, index]
-    worth, references = Worth(checkpoint.phones), sum(len(utterance.phones) for utterance in utterances)
-    for utterance, rows in zip(utterances, scores, strict=True):
-        worth.add(utterance, greedy(moved(rows, blank), checkpoint.phones, features.shift, features.offset))
-    found = fit(worth.confidences, worth.right)
-    confidences = [found.apply(posterior) for posterior in worth.confidences]
-    return replace(checkpoint, confidence=found), {
-        "blank": blank,
-        "phone_error_rate": round(100 * tried[blank] / references, 2),
-        "phone_error_rate_before": round(100 * tried[0.0] / references, 2),
-        "slope": round(found.slope, 4),
-        "intercept": round(found.intercept, 4),
+        checkpoint.model.output.bias[BLANK] += shift  # type: ignore[union-attr, operator, index]
+    return replace(checkpoint, confidence=confidence), {
+        "blank_shift": shift,
+        "phone_error_rate": round(tried[shift].phone_error_rate, 3),
+        "phone_error_rate_before": round(tried[0.0].phone_error_rate, 3),
+        "slope": round(confidence.slope, 4),
+        "intercept": round(confidence.intercept, 4),
         "phones": len(worth.right),
         "calibration_error": round(calibration_error(confidences, worth.right), 4),
         "calibration_error_before": round(calibration_error(worth.confidences, worth.right), 4),
@@ -256,8 +266,6 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     }
 
 
-def moved(scores: NDArray[np.float32], shift: float) -> NDArray[np.float32]:
-    """Scores [..., outputs] with the blank's moved."""
-    scores = scores.copy()
-    scores[..., BLANK] += np.float32(shift)
-    return scores
+def _moved(scores: NDArray[np.float32], shift: float) -> NDArray[np.float32]:
+    """Scores [frames, outputs] with the blank's shifted."""
+    return scores + np.eye(1, scores.shape[1], BLANK, dtype=np.float32) * np.float32(shift)

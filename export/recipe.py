@@ -102,7 +102,7 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
             result[number_format] = train(specs, run, further, resume and run.is_dir(), say, features, rounded)
             weights = run / MODEL
         quantized, _ = quantize(load_checkpoint(weights), QuantizeOptions(number_format))
-        say(f"fitting the confidences of {number_format}")
+        say(f"calibrating {number_format}")
         quantized, confidence = calibrate(quantized, dev)
         result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
         result[number_format] |= fitted(confidence)
@@ -111,5 +111,8 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
 
 
 def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
-    """What a recipe tells of a calibration."""
-    return {name: calibration[name] for name in ("phone_error_rate", "blank", "calibration_error")}
+    """What a recipe tells of a calibration, beside what its training told."""
+    return {
+        "calibrated_phone_error_rate": calibration["phone_error_rate"],
+        **{name: calibration[name] for name in ("blank_shift", "calibration_error")},
+    }

@@ -110,7 +110,7 @@ def test_a_vocal_tract_of_the_same_length_changes_nothing(mel: Frames) -> None:
 
 
 @pytest.mark.parametrize("factor", VocalTract().factor)
-@pytest.mark.parametrize("hertz", [500, 1500, 3000])
+@pytest.mark.parametrize("hertz", [1500, 2000, 3000])
 def test_a_tone_moves_by_the_factor(hertz: int, factor: float) -> None:
     tone = log_mel((0.3 * np.sin(2 * np.pi * hertz * np.arange(16000) / 16000)).astype(np.float32), OPTIONS)
     before, after = (int(rows.mean(0).argmax()) for rows in (tone, warped(tone, factor)))
@@ -118,9 +118,10 @@ def test_a_tone_moves_by_the_factor(hertz: int, factor: float) -> None:
     assert centre_hz(after - 1) < expected < centre_hz(after + 1)
 
 
-def test_a_warped_spectrum_stays_in_range(mel: Frames) -> None:
+def test_above_the_knee_frequencies_converge_to_the_end(mel: Frames) -> None:
+    tone = log_mel((0.3 * np.sin(2 * np.pi * 7200 * np.arange(16000) / 16000)).astype(np.float32), OPTIONS)
+    before = int(tone.mean(0).argmax())
     for factor in VocalTract().factor:
-        changed = warped(mel, factor)
-        assert changed.shape == mel.shape
-        assert changed.dtype == np.float32
-        assert mel.min() - 1e-4 <= changed.min() <= changed.max() <= mel.max() + 1e-4
+        after = int(warped(tone, factor).mean(0).argmax())
+        assert abs(after - before) <= 1, "not the three bands of the factor"
+        assert warped(mel, factor).dtype == np.float32

@@ -133,14 +133,31 @@ def test_the_blank_moves_to_where_errors_are_fewest(number_format: str, tiny_cor
         bias[BLANK] += 0.9
     given = bias.detach().clone()
     calibrated, result = calibrate(checkpoint, corpus)
-    assert result["blank"] < 0
-    assert result["phone_error_rate"] <= round(there, 2) < result["phone_error_rate_before"]
+    assert result["blank_shift"] < 0
+    assert result["phone_error_rate"] <= there < result["phone_error_rate_before"]
     assert torch.equal(checkpoint.model.output.bias, given), "the checkpoint that was given stays as it was"
-    moved = given + result["blank"] * torch.eye(len(given))[BLANK]
+    moved = given + result["blank_shift"] * torch.eye(len(given))[BLANK]
     assert torch.allclose(calibrated.model.output.bias, moved, atol=1e-6)
     calibrated.save(tmp_path / "model.pt")
     found = evaluate(load_model(tmp_path / "model.pt"), corpus, 0, print)["phone_error_rate"]
-    assert found == pytest.approx(result["phone_error_rate"], abs=0.01)
+    assert found == result["phone_error_rate"]
+
+
+def test_a_shift_that_leaves_nothing_to_calibrate_on_is_not_taken(tiny_corpus: Path, tmp_path: Path) -> None:
+    checkpoint = make_checkpoint(features=FeatureOptions(stride=1, stack=1))
+    corpus = heard_by(checkpoint, read_corpus(str(tiny_corpus), "train"), tmp_path)
+    first = corpus.utterances[0]
+    silent = replace(first, phones=first.phones[1:2])  # one phone is right, and fewest errors are those of silence
+    _, result = calibrate(checkpoint, replace(corpus, utterances=(silent,)))
+    assert result["phones"] > 1
+    assert result["slope"] > 0 or result["intercept"] != 0
+
+
+def test_recordings_that_cannot_be_read_are_named(tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = read_corpus(str(tiny_corpus), "train")
+    missing = replace(corpus.utterances[0], audio=tmp_path / "none.wav")
+    with pytest.raises(InputError, match=r"no recording of .* could be read; first of 1: .*none\.wav"):
+        calibrate(make_checkpoint(features=FeatureOptions(stride=1, stack=1)), replace(corpus, utterances=(missing,)))
 
 
 def test_a_checkpoint_with_an_impossible_calibration_is_refused(tmp_path: Path) -> None:

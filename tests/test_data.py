@@ -16,7 +16,7 @@ from interrupted import InProcess
 
 from tetraphone.train import data
 from tetraphone.train.audio import read_recording
-from tetraphone.train.augment import Augmentation, SpecAugment
+from tetraphone.train.augment import Augmentation, SpecAugment, VocalTract
 from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.data import FeatureStore, buckets, collate, extract, frames_needed
 from tetraphone.train.errors import InputError
@@ -205,12 +205,13 @@ def test_a_batch_is_padded_behind_each_utterance(store: FeatureStore) -> None:
         assert not batch.targets[place, len(phones) :].any()
 
 
-def test_masks_are_drawn_from_the_generator_alone(store: FeatureStore) -> None:
+@pytest.mark.parametrize("change", [Augmentation(masks=SpecAugment()), Augmentation(vocal_tract=VocalTract())])
+def test_changes_are_drawn_from_the_generator_alone(change: Augmentation, store: FeatureStore) -> None:
     normalisation = Normalisation(np.zeros(48, np.float32), np.ones(48, np.float32))
 
-    def masked(seed: int) -> torch.Tensor:
-        return collate(store, [0, 1], OPTIONS, normalisation, INDEX, [seed], Augmentation(masks=SpecAugment())).x
+    def changed(seed: int) -> torch.Tensor:
+        return collate(store, [0, 1], OPTIONS, normalisation, INDEX, [seed], change).x
 
-    assert torch.equal(masked(1), masked(1))
-    assert not torch.equal(masked(1), masked(2))
-    assert store.mel(0).all(), "the store itself is not masked"
+    assert torch.equal(changed(1), changed(1))
+    assert not torch.equal(changed(1), changed(2))
+    assert store.mel(0).all(), "the store itself is not changed"

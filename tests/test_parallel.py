@@ -25,11 +25,13 @@ def tetraphone(processes: int, *arguments: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def test_two_processes_give_the_losses_of_one(tiny_corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("optimizer", ["adamw", "soap"])
+def test_two_processes_give_the_losses_of_one(optimizer: str, tiny_corpus: Path, tmp_path: Path) -> None:
     """Eight utterances in batches of seven: of the last one's, the second process has no share."""
+    options = [*OPTIONS.split(), "--optimizer", optimizer, "--learning-rate", "3e-3"]
     for processes in (1, 2):
         folder = str(tmp_path / str(processes))
-        done = tetraphone(processes, "train", str(tiny_corpus), "--output", folder, *OPTIONS.split())
+        done = tetraphone(processes, "train", str(tiny_corpus), "--output", folder, *options)
         assert done.returncode == 0, done.stderr[-3000:]
         assert json.loads(done.stdout)["steps"] == 6, "only the first process prints"
     one, two = (read_metrics(tmp_path / name / METRICS) for name in ("1", "2"))

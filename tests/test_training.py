@@ -41,6 +41,7 @@ OPTIONS = TrainOptions(
     checkpoint_steps=1,
     spec_augment=True,
     acoustics=1.0,
+    vocal_tract=True,
     speed_perturbation=True,
 )
 
@@ -114,6 +115,22 @@ def test_a_run_by_soap_killed_again_and_again_ends_with_the_same_bits(tiny_corpu
     assert_same_run(tmp_path / "run", tmp_path / "whole")
 
 
+def test_bfloat16_is_left_out_where_the_processor_has_none(
+    tiny_corpus: Path, tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = replace(OPTIONS, bfloat16=True)
+    weights = []
+    for able in (True, False):
+        monkeypatch.setattr(training, "multiplies_bfloat16", lambda able=able: able)
+        said: list[str] = []
+        train((str(tiny_corpus),), tmp_path / str(able), options, False, said.append)
+        assert any("--bfloat16 is left out" in line for line in said) is not able
+        weights.append(load_checkpoint(tmp_path / str(able) / "model.pt").model.output.weight)
+    expected = load_checkpoint(whole / "model.pt").model.output.weight
+    assert torch.equal(weights[1], expected)  # type: ignore[arg-type]
+    assert not torch.equal(weights[0], expected)  # type: ignore[arg-type]
+
+
 def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.startswith("events.")}
 
@@ -146,7 +163,7 @@ def test_a_resumed_run_keeps_the_events_of_the_epochs_before(
 def test_the_command_killed_in_its_features_resumes(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
     arguments = f"train {tiny_corpus} --output {tmp_path / 'run'} --hidden 16 --layers 1 --dropout 0.2 --bands 12"
     arguments += " --epochs 2 --batch-size 3 --warmup-steps 4 --threads 1 --checkpoint-steps 1"
-    arguments += " --spec-augment --acoustics 1 --speed-perturbation"
+    arguments += " --spec-augment --acoustics 1 --vocal-tract --speed-perturbation"
     command = [sys.executable, "-m", "tetraphone.export.cli", *arguments.split()]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not list((tmp_path / "run").glob(".train.f32*")):

@@ -1,13 +1,12 @@
 """What training changes in an utterance's features, so that the network hears more voices, microphones and places."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from .features import FeatureOptions, Frames
+from .features import FeatureOptions, Frames, band_centres, hertz_of, mel_of
 
 FLOOR = float(np.log(np.finfo(np.float32).eps))
 """Least log-mel energy: Kaldi's filter bank gives no lower one."""
@@ -87,24 +86,14 @@ class VocalTract:
 
     def apply(self, mel: Frames, options: FeatureOptions, random: np.random.Generator) -> Frames:
         """New log-mel energies [frames, bands], interpolated between bands."""
-        factor, top, bands = random.uniform(*self.factor), options.sample_rate / 2, mel.shape[1]
-        centres = np.linspace(mel_scale(LOWEST_HZ), mel_scale(top), bands + 2)[1:-1]
+        factor, top, centres = random.uniform(*self.factor), options.sample_rate / 2, band_centres(options)
         knee = self.knee * top * min(1, 1 / factor)
-        sources = np.interp(700 * np.expm1(centres / 1127), [0, knee, top], [0, factor * knee, top])
-        places = np.interp(mel_scale(sources), centres, np.arange(bands))
-        lower = np.minimum(places.astype(int), bands - 2)
+        sources = np.interp(hertz_of(centres), [0, knee, top], [0, factor * knee, top])
+        places = np.interp(mel_of(sources), centres, np.arange(options.bands))
+        lower = np.minimum(places.astype(int), options.bands - 2)
         share = (places - lower).astype(np.float32)
         warped: Frames = mel[:, lower] * (1 - share) + mel[:, lower + 1] * share
         return warped
-
-
-LOWEST_HZ = 20.0
-"""Where Kaldi's filter bank begins."""
-
-
-def mel_scale(hertz: Any) -> Any:
-    """Kaldi's."""
-    return 1127 * np.log1p(np.asarray(hertz) / 700)
 
 
 @dataclass(frozen=True)

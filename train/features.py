@@ -15,6 +15,8 @@ Frames = NDArray[np.float32]
 
 DELTA_ORDER = 3
 DELTA_WINDOW = 2
+LOWEST_HZ = 20.0
+"""Where the filter bank begins; it ends at half the sample rate."""
 LOOK_AHEAD = DELTA_ORDER * DELTA_WINDOW
 """Frames after a frame that its derivatives read."""
 
@@ -82,6 +84,7 @@ def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
     kaldi.frame_opts.frame_shift_ms = options.hop_ms
     kaldi.frame_opts.dither = 0.0
     kaldi.mel_opts.num_bins = options.bands
+    kaldi.mel_opts.low_freq = LOWEST_HZ
     try:
         bank = kaldi_native_fbank.OnlineFbank(kaldi)
     except ValueError as error:
@@ -90,6 +93,22 @@ def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
     bank.input_finished()
     frames = [bank.get_frame(index) for index in range(bank.num_frames_ready)]
     return np.stack(frames) if frames else np.zeros((0, options.bands), np.float32)
+
+
+def mel_of(hertz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kaldi's mel scale."""
+    return 1127 * np.log1p(hertz / 700)
+
+
+def hertz_of(mel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inverse of `mel_of`."""
+    return 700 * np.expm1(mel / 1127)
+
+
+def band_centres(options: FeatureOptions) -> NDArray[np.float64]:
+    """[bands], in mel: at equal distances."""
+    low, high = mel_of(np.array([LOWEST_HZ, options.sample_rate / 2]))
+    return np.linspace(low, high, options.bands + 2)[1:-1]
 
 
 @cache

@@ -40,8 +40,8 @@ class TrainOptions:
     batch_size: int = 32
     """Utterances a step."""
     optimizer: Literal["adamw", "soap", "rmsprop"] = "adamw"
-    """AdamW; SOAP (Vyas et al., 2024), Adam in the eigenbasis of a matrix's gradients, whose steps take a fifth longer
-    and fit a small network better; or the paper's RMSProp."""
+    """AdamW; SOAP (Vyas et al., 2024), Adam in the eigenbases of each weight's gradients, which learns faster: take a
+    learning rate of about 3e-3, and machines of one kind; or the paper's RMSProp."""
     learning_rate: float = 1e-2
     """Greatest learning rate; quaternion networks under CTC want more than real ones."""
     weight_decay: float = 1e-2
@@ -61,7 +61,7 @@ class TrainOptions:
     acoustics: float = 0.0
     """Share of utterances whose level, microphone, room and noise vary, 0 to 1."""
     vocal_tract: bool = False
-    """Warp the frequencies of each utterance by up to an eighth, as vocal tracts of other lengths would."""
+    """Warp the frequencies of each utterance by up to a seventh, as vocal tracts of other lengths would."""
     speed_perturbation: bool = False
     """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
     seed: int = 1
@@ -71,8 +71,8 @@ class TrainOptions:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto: a GPU where torch finds one."""
     bfloat16: bool = False
-    """Multiply in bfloat16 (autocast); weights and loss stay float32. A step of 3 × 320 reals loses a third of its time
-    on a processor with AVX512-BF16; AMX and GPUs multiply so too, other processors do not."""
+    """Multiply in bfloat16 (autocast); weights and loss stay float32. Left out on processors without instructions for
+    it (AVX512-BF16, AMX); with them a step of 3 × 320 reals takes a third less time."""
     fused: bool = False
     """AdamW's update in one kernel; on a GPU only."""
     threads: int = field(default_factory=default_threads)

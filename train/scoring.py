@@ -28,24 +28,28 @@ def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float, off
         shift: seconds from frame to frame.
         offset: seconds from a frame's index times `shift` to the sound that it stands for.
     """
-    best = scores.argmax(axis=-1)
     posteriors = np.exp(log_softmax(scores))
-    edges = np.flatnonzero(np.diff(best, prepend=-1, append=-1))
     return [
         TimedPhone(
-            phones[best[first] - 1],
+            phones[label - 1],
             round(float(first * shift + offset), 3),
             round(float(last * shift + offset), 3),
-            round(float(posteriors[first:last, best[first]].mean()), 4),
+            round(float(posteriors[first:last, label].mean()), 4),
         )
-        for first, last in pairwise(edges)
-        if best[first] != BLANK
+        for label, first, last in _labelled(scores)
     ]
 
 
 def best_path(scores: NDArray[np.float32], phones: Sequence[str]) -> list[str]:
     """The phones that `greedy` gives, without times."""
-    return [item.phone for item in greedy(scores, phones, 1.0)]
+    return [phones[label - 1] for label, _, _ in _labelled(scores)]
+
+
+def _labelled(scores: NDArray[np.float32]) -> list[tuple[int, int, int]]:
+    """(label, first frame, frame behind the last) wherever the best label is no blank."""
+    best = scores.argmax(axis=-1)
+    edges = np.flatnonzero(np.diff(best, prepend=-1, append=-1)).tolist()
+    return [(label, first, last) for first, last in pairwise(edges) if (label := int(best[first])) != BLANK]
 
 
 def matches(reference: Sequence[str], hypothesis: Sequence[str]) -> list[tuple[int, int]]:

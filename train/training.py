@@ -110,6 +110,11 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
     return replace(options, network=network, features=checkpoint.features)
 
 
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for it; without, torch's products take many times as long."""
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
 Rounded = Callable[[Tensor, Any], Tensor]
 """A weight, and the number format to round it to."""
 
@@ -282,6 +287,9 @@ class Run:
         fused = options.fused and options.optimizer == "adamw" and self.processes.device.type == "cuda"
         if options.fused and not fused:
             say("--fused is left out: it takes AdamW and a GPU")
+        self.bfloat16 = options.bfloat16 and (self.processes.device.type == "cuda" or multiplies_bfloat16())
+        if options.bfloat16 and not self.bfloat16:
+            say("--bfloat16 is left out: this processor has no instructions for it, and is slower so")
         self.optimizer = self._optimizer(fused)
         self.parallel = self.processes.parallel(self.model)
         self.average = AveragedModel(self.model, avg_fn=self._averaged) if options.average_steps else None
@@ -333,7 +341,7 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate()
         self.optimizer.zero_grad()
-        with record_function("forward"), torch.autocast(device.type, torch.bfloat16, enabled=options.bfloat16):
+        with record_function("forward"), torch.autocast(device.type, torch.bfloat16, enabled=self.bfloat16):
             scores = self.scores(batch)
         with record_function("loss"):
             loss, units, left_out = self.objective.loss(scores.float(), batch)
