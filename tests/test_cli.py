@@ -436,7 +436,7 @@ def test_results_of_new_commands_are_printed(work: Path, tmp_path: Path, capfd: 
     assert run("calibrate", work / "model.pt", work / "altered.jsonl", tmp_path / "model.pt") == 0
     printed = capfd.readouterr().out
     assert "slope:" in printed
-    assert "blank_shift:" in printed
+    assert "blank shift:" in printed
     assert run("corpus", "bigram", work / "corpus.jsonl", "--output", tmp_path / "bigram.fst") == 0
     assert "phones:" in capfd.readouterr().out
     beam = ("--beam", "4", "--grammar", tmp_path / "bigram.fst")
