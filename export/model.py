@@ -76,10 +76,11 @@ def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | No
 
 def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
     features = checkpoint.features
+    checkpoint.model.eval()
 
     def hear(samples: Samples, rate: int, _: bool) -> Heard:
-        energies = log_mel(to_mono(samples, rate, features.sample_rate), features)
-        phones = greedy(_scores(checkpoint, energies), checkpoint.phones, features.shift, features.offset)
+        energies, scores = _energies_and_scores(checkpoint, samples, rate)
+        phones = greedy(scores, checkpoint.phones, features.shift, features.offset)
         end, worth = round(len(samples) / rate, 3), checkpoint.confidence.apply
         timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
         return Heard(timed, energies)
@@ -87,13 +88,13 @@ def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
     return Model(name, checkpoint.phones, features.hop_ms / 1000, hear)
 
 
-def _scores(checkpoint: Checkpoint, energies: Frames) -> NDArray[np.float32]:
-    """[network frames, outputs] of log-mel energies."""
+def _energies_and_scores(checkpoint: Checkpoint, samples: Samples, rate: int) -> tuple[Frames, NDArray[np.float32]]:
+    """Log-mel energies [frames, bands] and scores [network frames, outputs] of samples [frames, channels]."""
+    energies = log_mel(to_mono(samples, rate, checkpoint.features.sample_rate), checkpoint.features)
     frames = torch.from_numpy(network_input(energies, checkpoint.features, checkpoint.normalisation))
     if not len(frames):
-        return np.zeros((0, outputs(checkpoint.phones, 0)), np.float32)
-    scores: NDArray[np.float32] = quantized_scores(checkpoint.model.eval(), frames).numpy()
-    return scores
+        return energies, np.zeros((0, outputs(checkpoint.phones, 0)), np.float32)
+    return energies, quantized_scores(checkpoint.model, frames).numpy()
 
 
 def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, Any]:
@@ -228,31 +229,26 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         InputError: no recording could be read, or what was recognised is all right or all wrong.
     """
     checkpoint, problems = replace(checkpoint.to_ship(), model=copy.deepcopy(checkpoint.model)), list(corpus.problems)
-    features, utterances, scores = checkpoint.features, list[Utterance](), list[NDArray[np.float32]]()
-    for utterance, samples, rate in _readable(corpus, problems):
-        utterances.append(utterance)
-        scores.append(_scores(checkpoint, log_mel(to_mono(samples, rate, features.sample_rate), features)))
-
-    def errors(shift: float) -> Errors:
-        found = Errors()
-        for utterance, rows in zip(utterances, scores, strict=True):
-            found.add(utterance.phones, best_path(_moved(rows, shift), checkpoint.phones))
-        return found
-
-    def worth_of(shift: float) -> Worth:
-        found = Worth(checkpoint.phones)
-        for utterance, rows in zip(utterances, scores, strict=True):
-            found.add(utterance, greedy(_moved(rows, shift), checkpoint.phones, features.shift, features.offset))
-        return found
-
-    tried = {shift: errors(shift) for shift in tqdm(BLANK_SHIFTS, "blank", unit="shift", leave=False)}
-    order = sorted(tried, key=lambda shift: tried[shift].phone_error_rate)
-    shift = next((shift for shift in order if len(set(worth_of(shift).right)) == 2), 0.0)
-    worth = worth_of(shift)
+    checkpoint.model.eval()
+    phones, features = checkpoint.phones, checkpoint.features
+    heard = [
+        (utterance, _energies_and_scores(checkpoint, samples, rate)[1])
+        for utterance, samples, rate in _readable(corpus, problems)
+    ]
+    tried: dict[float, Errors] = {}
+    for shift in tqdm(BLANK_SHIFTS, "blank", unit="shift", leave=False):
+        tried[shift] = Errors()
+        for utterance, scores in heard:
+            tried[shift].add(utterance.phones, best_path(_moved(scores, shift), phones))
+    for shift in (*sorted(tried, key=lambda shift: tried[shift].phone_error_rate), 0.0):
+        worth = Worth(phones)
+        for utterance, scores in heard:
+            worth.add(utterance, greedy(_moved(scores, shift), phones, features.shift, features.offset))
+        if len(set(worth.right)) == 2:  # else there is nothing to fit confidences to: the next best shift
+            break
     confidence = fit(worth.confidences, worth.right)
     confidences = [confidence.apply(posterior) for posterior in worth.confidences]
-    with torch.no_grad():
-        checkpoint.model.output.bias[BLANK] += shift  # type: ignore[union-attr, operator, index]
+    checkpoint.model.state_dict()["output.bias"][BLANK] += shift
     return replace(checkpoint, confidence=confidence), {
         "blank_shift": shift,
         "phone_error_rate": round(tried[shift].phone_error_rate, 3),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tetraphone.train.augment import FLOOR, Acoustics, VocalTract
-from tetraphone.train.features import FeatureOptions, Frames, log_mel
+from tetraphone.train.features import FeatureOptions, Frames, band_centres, hertz_of, log_mel
 
 OPTIONS = FeatureOptions()
 NOTHING = {"gain_db": (0.0, 0.0), "tilt_db": 0.0, "cut": 0.0, "room": 0.0, "noise": 0.0}
@@ -95,12 +95,6 @@ class Drawn:
         return self.factor
 
 
-def centre_hz(band: int) -> float:
-    """Of a band of the filter bank: equally spaced on the mel scale from 20 Hz to 8 kHz, as Kaldi's."""
-    low, high = (1127 * np.log(1 + hertz / 700) for hertz in (20, 8000))
-    return float(700 * (np.exp((low + (high - low) * (band + 1) / (OPTIONS.bands + 1)) / 1127) - 1))
-
-
 def warped(mel: Frames, factor: float) -> Frames:
     return VocalTract().apply(mel, OPTIONS, Drawn(factor))
 
@@ -114,8 +108,8 @@ def test_a_vocal_tract_of_the_same_length_changes_nothing(mel: Frames) -> None:
 def test_a_tone_moves_by_the_factor(hertz: int, factor: float) -> None:
     tone = log_mel((0.3 * np.sin(2 * np.pi * hertz * np.arange(16000) / 16000)).astype(np.float32), OPTIONS)
     before, after = (int(rows.mean(0).argmax()) for rows in (tone, warped(tone, factor)))
-    expected = centre_hz(before) / factor
-    assert centre_hz(after - 1) < expected < centre_hz(after + 1)
+    centres = hertz_of(band_centres(OPTIONS))
+    assert centres[after - 1] < centres[before] / factor < centres[after + 1]
 
 
 def test_above_the_knee_frequencies_converge_to_the_end(mel: Frames) -> None:

@@ -98,6 +98,19 @@ def test_impossible_parameters_are_refused(values: tuple[float, float]) -> None:
         Confidence(*values)
 
 
+def test_calibration_travels_into_the_file(tiny_corpus: Path, tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("int8", features=FeatureOptions(stride=1, stack=1))
+    corpus = read_corpus(str(tiny_corpus), "train")
+    calibrated, result = calibrate(checkpoint, corpus)
+    assert result["calibration_error"] < 0.05
+    calibrated.save(tmp_path / "model.pt")
+    assert load(tmp_path / "model.pt").confidence == calibrated.confidence != Confidence()
+    export(calibrated, tmp_path / "model.pte")
+    scores = [evaluate(load_model(tmp_path / name), corpus, 0, print) for name in ("model.pt", "model.pte")]
+    assert scores[1]["calibration_error"] == pytest.approx(result["calibration_error"], abs=0.02)
+    assert scores[0]["phone_error_rate"] == pytest.approx(scores[1]["phone_error_rate"], abs=2)
+
+
 def heard_by(checkpoint: Checkpoint, corpus: Corpus, folder: Path) -> Corpus:
     """The corpus with what the checkpoint hears as its references, but that every fourth phone is another."""
     checkpoint.save(folder / "heard.pt")
@@ -107,19 +120,6 @@ def heard_by(checkpoint: Checkpoint, corpus: Corpus, folder: Path) -> Corpus:
         phones[::4] = [ARPABET[(ARPABET.index(phone) + 1) % len(ARPABET)] for phone in phones[::4]]
         utterances.append(replace(utterance, phones=tuple(phones)))
     return replace(corpus, utterances=tuple(utterances))
-
-
-def test_calibration_travels_into_the_file(tiny_corpus: Path, tmp_path: Path) -> None:
-    checkpoint = make_checkpoint("int8", features=FeatureOptions(stride=1, stack=1))
-    corpus = heard_by(checkpoint, read_corpus(str(tiny_corpus), "train"), tmp_path)
-    calibrated, result = calibrate(checkpoint, corpus)
-    assert result["calibration_error"] < result["calibration_error_before"]
-    calibrated.save(tmp_path / "model.pt")
-    assert load(tmp_path / "model.pt").confidence == calibrated.confidence != Confidence()
-    export(calibrated, tmp_path / "model.pte")
-    scores = [evaluate(load_model(tmp_path / name), corpus, 0, print) for name in ("model.pt", "model.pte")]
-    assert scores[1]["calibration_error"] == pytest.approx(result["calibration_error"], abs=0.02)
-    assert scores[0]["phone_error_rate"] == pytest.approx(scores[1]["phone_error_rate"], abs=2)
 
 
 @pytest.mark.parametrize("number_format", ["float32", "int4"])
@@ -143,12 +143,10 @@ def test_the_blank_moves_to_where_errors_are_fewest(number_format: str, tiny_cor
     assert found == result["phone_error_rate"]
 
 
-def test_a_shift_that_leaves_nothing_to_calibrate_on_is_not_taken(tiny_corpus: Path, tmp_path: Path) -> None:
+def test_a_shift_that_leaves_nothing_to_calibrate_on_is_not_taken(tiny_corpus: Path) -> None:
+    """An untrained network errs least where the blank leaves hardly a phone, all of them wrong."""
     checkpoint = make_checkpoint(features=FeatureOptions(stride=1, stack=1))
-    corpus = heard_by(checkpoint, read_corpus(str(tiny_corpus), "train"), tmp_path)
-    first = corpus.utterances[0]
-    silent = replace(first, phones=first.phones[1:2])  # one phone is right, and fewest errors are those of silence
-    _, result = calibrate(checkpoint, replace(corpus, utterances=(silent,)))
+    _, result = calibrate(checkpoint, read_corpus(str(tiny_corpus), "train"))
     assert result["phones"] > 1
     assert result["slope"] > 0 or result["intercept"] != 0
 

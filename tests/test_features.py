@@ -16,6 +16,8 @@ from tetraphone.train.features import (
     LOOK_AHEAD,
     FeatureOptions,
     Normalisation,
+    band_centres,
+    hertz_of,
     log_mel,
     network_input,
     quaternion_frames,
@@ -60,6 +62,12 @@ def test_the_bank_is_kaldis_definition(bands: int) -> None:
     samples = 0.1 * noise(4000)
     found = log_mel(samples, FeatureOptions(bands=bands))
     np.testing.assert_allclose(found, bank_by_hand(samples, bands), atol=2e-3)
+
+
+def test_band_centres_are_those_of_kaldis_triangles() -> None:
+    edges = np.linspace(mel(20.0), mel(RATE / 2), 42)
+    np.testing.assert_allclose(band_centres(FeatureOptions()), edges[1:-1])
+    np.testing.assert_allclose(mel(hertz_of(edges)), edges)
 
 
 def test_the_bank_is_kaldi_native_fbanks_without_dither() -> None:

@@ -303,10 +303,7 @@ class Run:
             case "soap":
                 from pytorch_optimizer import SOAP  # a second of importing
 
-                soap: torch.optim.Optimizer = SOAP(
-                    parameters, rate, weight_decay=decay, max_precondition_dim=LONGEST_EIGENBASIS
-                )
-                return soap
+                return SOAP(parameters, rate, weight_decay=decay, max_precondition_dim=LONGEST_EIGENBASIS)
             case "rmsprop":
                 return torch.optim.RMSprop(parameters, rate)
 
