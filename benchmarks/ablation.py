@@ -2,8 +2,9 @@
 
     python benchmarks/ablation.py --corpora FOLDER --runs FOLDER [--rows ROW ...] [--output FOLDER]
 
-A row is one training run on one processor thread, minutes long. Rows are kept in the folder of runs and an interrupted
-one goes on, so they can be added one by one. Writes ablation.json and ablation.md.
+A row is one training run on one processor thread, minutes long; before the first, the recipe's teacher, if it has one,
+is trained in full, in half an hour. Runs are kept in their folder and an interrupted one goes on, so rows can be added
+one by one. Writes ablation.json and ablation.md.
 """
 
 import json
@@ -28,12 +29,14 @@ ROWS: dict[str, dict[str, Any]] = {
     "as the recipe": {},
     "another seed": {"seed": 2},
     "AdamW, learning rate 5e-3": {"optimizer": "adamw", "learning_rate": 5e-3},
+    "no teacher": {"teacher": ""},
     "LSTM of the same reals": {"kind": "lstm"},
+    "LSTM of as many parameters": {"kind": "lstm", "hidden": 64},
     "LSTM, AdamW, learning rate 2e-3": {"kind": "lstm", "optimizer": "adamw", "learning_rate": 2e-3},
     "weights of the last step": {"average_steps": 0},
     "learning rate halved": {"learning_rate": 1.5e-3},
     "learning rate doubled": {"learning_rate": 6e-3},
-    "vocal tracts of other lengths": {"vocal_tract": True},
+    "one vocal tract": {"vocal_tract": False},
     "masks (SpecAugment)": {"spec_augment": True},
     "no acoustics": {"acoustics": 0.0},
     "one speed": {"speed_perturbation": False},
@@ -71,16 +74,21 @@ def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
         raise InputError(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     corpora = tuple(str(options.corpora / name) for name in recipe.corpora)
     options.runs.mkdir(parents=True, exist_ok=True)
+    common, shared = replace(recipe.options, epochs=options.epochs), options.runs / "features"
     rows: dict[str, dict[str, Any]] = {}
+    if recipe.teacher is not None:
+        folder = options.runs / "teacher"
+        taught = train(corpora, folder, recipe.teacher, folder.is_dir(), tqdm.write, shared)
+        common = replace(common, teacher=taught["model"])
     for row, values in ROWS.items():
         folder, left = options.runs / re.sub(r"\W+", "-", row), dict(values)
-        trained = changed(replace(recipe.options, epochs=options.epochs), left)
+        trained = changed(common, left)
         assert not left, f"{row} changes {', '.join(left)}, which are no options"
         if rows and options.rows and row not in options.rows and not folder.is_dir():
             continue
         size = trained.network.parameters(trained.features.inputs, outputs(ARPABET, 0))
         rows[row] = {"changed": values, "parameters": size, "best": None}
-        features = options.runs / ("features" if trained.speed_perturbation else "features at one speed")
+        features = shared if trained.speed_perturbation else options.runs / "features at one speed"
         try:
             found = train(corpora, folder, trained, folder.is_dir(), tqdm.write, features)
         except DivergedError as error:

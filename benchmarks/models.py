@@ -41,7 +41,7 @@ from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import read_phones, scored
-from tetraphone.train.training import leaves
+from tetraphone.train.training import recorded
 
 RATE = 16000
 FIGURES = "figures.json"
@@ -275,8 +275,9 @@ def measure(options: Options) -> dict[str, Any]:
 def recipe_of(name: str, trained: dict[str, Any]) -> str:
     """The recipe that a model was trained by; ends the program if its options are others."""
     recipe = "tiny" if name.endswith("tiny") else "pretrained"
-    both = asdict(read_recipe(recipe, TrainOptions()).options), trained
-    asked, done = (leaves(json.loads(json.dumps(options))) for options in both)
+    read = read_recipe(recipe, TrainOptions())
+    asked, done = map(recorded, (asdict(read.options), trained))
+    asked, done = asked | {"teacher": read.teacher is not None}, done | {"teacher": bool(done.get("teacher"))}
     if different := sorted(key for key in asked if key != "threads" and done.get(key) != asked[key]):
         sys.exit(f"{name}-float32.pt was not trained by the recipe {recipe} ({', '.join(different)}): train it again")
     return recipe
@@ -298,6 +299,16 @@ def augmentation(trained: dict[str, Any]) -> str:
         if varied
     ]
     return ", ".join(said) or "recordings as they are"
+
+
+def teacher(recipe: str) -> str:
+    """What the card tells of the recipe's teacher, if it has one."""
+    read = read_recipe(recipe, TrainOptions())
+    if read.teacher is None:
+        return ""
+    network, weight = read.teacher.network, read.options.teacher_share
+    teacher = f"an {network.kind.upper()} of {network.layers} layers of {network.hidden} reals"
+    return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors of {teacher} ({weight:g})"
 
 
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
@@ -332,9 +343,10 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         if path.name.removeprefix(name).startswith(("-float32.pt", "-int")):
             sums.append([f"`{path.name}`", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"])
     network, trained = model["network"], model["trained"]
+    recipe = recipe_of(name, trained)
     return CARD.substitute(
         name=name,
-        recipe=recipe_of(name, trained),
+        recipe=recipe,
         parameters=f"{model['parameters']:,}",
         kind=network["kind"].upper(),
         layers=network["layers"],
@@ -343,6 +355,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         epochs=trained["epochs"],
         seed=trained["seed"],
         augmentation=augmentation(trained),
+        teacher=teacher(recipe),
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),

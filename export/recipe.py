@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from tetraphone.train.training import MODEL, read_training_sets, train
 from .model import calibrate
 from .writer import export
 
+RECIPES = resources.files("tetraphone.train") / "recipes"
+SHARED = ("features", "phones", "dev", "hold_out", "alignments", "stream")
+"""Options that a teacher has in common with the model that learns from it."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -30,6 +35,8 @@ class Recipe:
     corpora: tuple[str, ...]
     """Relative to the folder of corpora."""
     options: TrainOptions
+    teacher: TrainOptions | None
+    """How to train the network that the model learns from, if there is one."""
     formats: dict[WeightFormat, TrainOptions | None]
     """Number formats of the files to export, and how to train the weights further for each."""
 
@@ -46,6 +53,27 @@ def changed(options: Any, values: dict[str, Any]) -> Any:
     return replace(options, **new)
 
 
+def recipe_path(recipe: str) -> Path | Traversable:
+    """Of a recipe of the package, by its name, or of a .toml file.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = Path(recipe) if recipe.endswith(".toml") else RECIPES / f"{recipe}.toml"
+    if not path.is_file():
+        names = sorted(found.name.removesuffix(".toml") for found in RECIPES.iterdir())
+        raise InputError(f"there is no recipe {recipe}; give a .toml file or one of {', '.join(names)}")
+    return path
+
+
+def content_of(path: Path | Traversable) -> dict[str, Any]:
+    """What a recipe's file says, over what the one says that it names as its base."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
+    tables = {name: base.get(name, {}) | content.get(name, {}) for name in ("options", "teacher")}
+    return {**base, **content, **tables}
+
+
 def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     """Reads a recipe.
 
@@ -56,26 +84,25 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     Raises:
         InputError: there is no such recipe, or it does not say what a recipe must say.
     """
-    folder = resources.files("tetraphone.train") / "recipes"
-    path = Path(recipe) if recipe.endswith(".toml") else folder / f"{recipe}.toml"
-    if not path.is_file():
-        names = sorted(found.name.removesuffix(".toml") for found in folder.iterdir())
-        raise InputError(f"there is no recipe {recipe}; give a .toml file or one of {', '.join(names)}")
+    path = recipe_path(recipe)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        values = dict(content.pop("options"))
+        content = content_of(path)
+        values, taught = content.pop("options"), content.pop("teacher")
         name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
         options = changed(options, values)
+        teacher = changed(options, taught) if taught else None
+        if teacher and (other := [name for name in SHARED if getattr(teacher, name) != getattr(options, name)]):
+            raise ValueError(f"the teacher must have the {' and the '.join(other)} of [options]")
         formats = {}
         for number_format, further in rest.items():
             if number_format not in GREATEST:
                 raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
-        read = Recipe(name, corpora, options, formats)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a recipe: {error}; compare it with {folder / 'pretrained.toml'}") from error
-    if unknown := [*content, *values]:
+        read = Recipe(name, corpora, options, teacher, formats)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a recipe: {error}; compare it with {RECIPES / 'pretrained.toml'}") from error
+    if unknown := [*content, *values, *taught]:
         raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")
     return read
 
@@ -87,8 +114,12 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
         InputError: see `train`, `calibrate`, `quantize`, `export`.
     """
     specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
-    options, run = recipe.options, folder / "float32"
-    result: dict[str, Any] = {"float32": train(specs, run, options, resume and run.is_dir(), say, features)}
+    options, run, result = recipe.options, folder / "float32", dict[str, Any]()
+    if recipe.teacher is not None:
+        master = folder / "teacher"
+        result["teacher"] = train(specs, master, recipe.teacher, resume and master.is_dir(), say, features)
+        options = replace(options, teacher=result["teacher"]["model"])
+    result["float32"] = train(specs, run, options, resume and run.is_dir(), say, features)
     _, held, problems = read_training_sets(specs, options)
     dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
     start = folder / f"{recipe.name}-float32.pt"
@@ -98,7 +129,7 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
     for number_format, further in recipe.formats.items():
         weights, result[number_format] = start, {}
         if further is not None:
-            run, further = folder / number_format, replace(further, init=str(start))
+            run, further = folder / number_format, replace(further, init=str(start), teacher=options.teacher)
             result[number_format] = train(specs, run, further, resume and run.is_dir(), say, features, rounded)
             weights = run / MODEL
         quantized, _ = quantize(load_checkpoint(weights), QuantizeOptions(number_format))

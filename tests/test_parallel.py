@@ -25,10 +25,15 @@ def tetraphone(processes: int, *arguments: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "soap"])
-def test_two_processes_give_the_losses_of_one(optimizer: str, tiny_corpus: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("optimizer", "taught"), [("adamw", False), ("soap", True)])
+def test_two_processes_give_the_losses_of_one(optimizer: str, taught: bool, tiny_corpus: Path, tmp_path: Path) -> None:
     """Eight utterances in batches of seven: of the last one's, the second process has no share."""
     options = [*OPTIONS.split(), "--optimizer", optimizer, "--learning-rate", "3e-3"]
+    if taught:
+        folder = tmp_path / "teacher"
+        done = tetraphone(1, "train", str(tiny_corpus), "--output", str(folder), *options, "--kind", "lstm")
+        assert done.returncode == 0, done.stderr[-3000:]
+        options += ["--teacher", str(folder / MODEL)]
     for processes in (1, 2):
         folder = str(tmp_path / str(processes))
         done = tetraphone(processes, "train", str(tiny_corpus), "--output", folder, *options)

@@ -8,12 +8,12 @@ from interrupted import InProcess
 
 from tetraphone.export.cli import main
 from tetraphone.export.model import evaluate, load_model
-from tetraphone.export.recipe import Recipe, follow, read_recipe
+from tetraphone.export.recipe import Recipe, changed, follow, read_recipe
 from tetraphone.train import data
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
-from tetraphone.train.model import NetworkOptions
+from tetraphone.train.model import NetworkOptions, load_checkpoint
 from tetraphone.train.options import TrainOptions
 
 DEFAULTS = TrainOptions(threads=1)
@@ -21,7 +21,10 @@ DEFAULTS = TrainOptions(threads=1)
 
 def test_the_recipes_of_the_package_are_read() -> None:
     pretrained, tiny = (read_recipe(name, DEFAULTS) for name in ("pretrained", "tiny"))
-    assert pretrained.options.network == NetworkOptions(hidden=320, layers=3, dropout=0.0)
+    assert pretrained.options.network.parameters(480, 40) <= 700_000
+    assert tiny.options.network.parameters(480, 40) <= 250_000
+    assert tiny.options == changed(pretrained.options, {"hidden": 160, "epochs": 40})
+    assert tiny.teacher == pretrained.teacher
     assert pretrained.options.threads == 1
     assert tiny.corpora == pretrained.corpora
     for recipe in (pretrained, tiny):
@@ -29,7 +32,6 @@ def test_the_recipes_of_the_package_are_read() -> None:
         further = recipe.formats["int4"]
         assert further is not None
         assert (further.rounding, further.network) == ("int4", recipe.options.network)
-    assert tiny.options.network.hidden < pretrained.options.network.hidden
 
 
 WHOLE = 'name = "a"\ncorpora = ["b"]\nformats.int8 = {}\n[options]\n'
@@ -44,6 +46,9 @@ WHOLE = 'name = "a"\ncorpora = ["b"]\nformats.int8 = {}\n[options]\n'
         (WHOLE.replace("corpora", "corpuses"), "corpora"),
         ("[options", "not a recipe"),
         (WHOLE.replace("{}", "{ epocs = 3 }"), "unknown epocs"),
+        (WHOLE + "[teacher]\nepocs = 3", "unknown epocs"),
+        (WHOLE + '[teacher]\nphones = "corpus"\nstack = 4', "have the features and the phones of"),
+        ('base = "nothing"\n' + WHOLE, "no recipe nothing"),
         (WHOLE.replace("{}", "3"), "not a recipe"),
         (WHOLE.replace("int8", "int7"), "int7"),
         ("more = 1\n" + WHOLE, "unknown more"),
@@ -53,6 +58,24 @@ def test_a_wrong_recipe_is_refused_by_name(content: str, named: str, tmp_path: P
     path = tmp_path / "mine.toml"
     path.write_text(content)
     with pytest.raises(InputError, match=named):
+        read_recipe(str(path), DEFAULTS)
+
+
+def test_a_recipe_changes_tables_of_its_base_name_by_name(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.toml", tmp_path / "second.toml"
+    first.write_text('base = "tiny"\n[teacher]\nhidden = 96\n')
+    second.write_text(f'base = "{first}"\nname = "mine"\n[options]\nepochs = 3\n')
+    tiny, mine = read_recipe("tiny", DEFAULTS), read_recipe(str(second), DEFAULTS)
+    assert (mine.name, mine.corpora, mine.formats.keys()) == ("mine", tiny.corpora, tiny.formats.keys())
+    assert mine.options == replace(tiny.options, epochs=3)
+    assert tiny.teacher is not None
+    assert mine.teacher == changed(tiny.teacher, {"hidden": 96})
+
+
+def test_a_recipe_that_is_its_own_base_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'base = "{path}"\n')
+    with pytest.raises(InputError, match="recursion"):
         read_recipe(str(path), DEFAULTS)
 
 
@@ -78,16 +101,20 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
         learning_rate=0.05,
     )
     further = replace(options, epochs=1, rounding="int4")
-    recipe = Recipe("small", (tiny_corpus.name,), options, {"int8": None, "int4": further})
+    teacher = replace(options, network=NetworkOptions("lstm", 16, 1))
+    recipe = Recipe("small", (tiny_corpus.name,), options, teacher, {"int8": None, "int4": further})
     lines: list[str] = []
     first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
     again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
     assert [line for line in lines if "is finished" in line] == [
-        f"{tmp_path / 'run' / name} is finished" for name in ("float32", "int4")
+        f"{tmp_path / 'run' / name} is finished" for name in ("teacher", "float32", "int4")
     ]
+    for trained in ("small-float32.pt", "int4/model.pt"):
+        taught = load_checkpoint(tmp_path / "run" / trained).options
+        assert load_checkpoint(Path(taught["teacher"])).network == teacher.network
     for result in (first, again):
-        for number_format in ("float32", "int4"):
-            result[number_format].pop("seconds")
+        for trained in ("teacher", "float32", "int4"):
+            result[trained].pop("seconds")
     assert again == first
     corpus = read_corpus(str(tiny_corpus), "train")
     for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):

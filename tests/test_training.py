@@ -21,7 +21,7 @@ from torch import Tensor
 from tetraphone.export.cli import main
 from tetraphone.train import data, training
 from tetraphone.train.augment import SpecAugment
-from tetraphone.train.corpus import read_corpus
+from tetraphone.train.corpus import Utterance, read_corpus
 from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
@@ -29,7 +29,7 @@ from tetraphone.train.model import AcousticModel, NetworkOptions, load_checkpoin
 from tetraphone.train.objective import Ctc
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
-from tetraphone.train.training import SPEEDS, Run, read_metrics, read_training_sets, train
+from tetraphone.train.training import SPEEDS, Run, held_out_speakers, read_metrics, read_training_sets, train
 
 OPTIONS = TrainOptions(
     network=NetworkOptions(hidden=16, layers=1, dropout=0.2),
@@ -385,9 +385,22 @@ def test_one_speaker_without_a_development_set_is_an_error(tiny_corpus: Path, tm
         train((str(corpus),), tmp_path / "run", OPTIONS, False, silent)
 
 
-def test_a_share_that_holds_out_every_speaker_is_an_error(tiny_corpus: Path) -> None:
-    with pytest.raises(InputError, match=r"3 speakers: holding out 3"):
-        read_training_sets((str(tiny_corpus),), replace(OPTIONS, hold_out=0.95))
+def spoken(**seconds: float) -> list[Utterance]:
+    """An utterance of each speaker, so long."""
+    return [Utterance(name, name, Path("a.wav"), 0.0, length, (), "") for name, length in seconds.items()]
+
+
+def test_held_out_is_a_share_of_the_speech_by_many_speakers() -> None:
+    voices = spoken(reader=300.0, **{f"s{number}": 7.0 for number in range(100)})
+    assert len(held_out_speakers(voices, 0.05)) == 7  # 50 seconds
+    assert len(held_out_speakers(voices, 0.35)) == 50
+    assert "reader" in held_out_speakers(voices, 0.999)
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.01, 1), (0.4, 1), (0.5, 2), (0.99, 3)])
+def test_of_few_speakers_one_at_least_and_never_all_are_held_out(share: float, count: int) -> None:
+    assert len(held_out_speakers(spoken(a=1.0, b=1.0, c=1.0, d=1.0), share)) == count
+    assert held_out_speakers(spoken(long=9.0, short=1.0), share) == {"short"}
 
 
 def test_held_out_speakers_are_not_trained_on(tiny_corpus: Path) -> None:

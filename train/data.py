@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -190,6 +190,8 @@ class Batch:
     """Places in the store."""
     ids: tuple[str, ...]
     """Of the utterances; none: the batch only keeps a process in step with others."""
+    speeds: tuple[int, ...] = field(default=(), kw_only=True)
+    """Of a store's utterances: the place of each one's speed among the store's."""
 
     def to(self, device: torch.device) -> "Batch":
         """The batch on a device; lengths stay where CTC wants them."""
@@ -204,8 +206,9 @@ def collate(
     phone_index: dict[str, int],
     seed: Sequence[int] | None = None,
     augmentation: Augmentation = Augmentation(),  # noqa: B008
+    speed: int = 0,
 ) -> Batch:
-    """One padded batch; with `seed`, each utterance at a speed drawn from those of the store, and augmented.
+    """One padded batch at a speed of the store; with `seed`, each utterance at a drawn one, and augmented.
 
     What is drawn for an utterance depends on the seed and on the utterance alone, not on the rest of the batch.
     """
@@ -213,12 +216,14 @@ def collate(
     def other(random: np.random.Generator) -> Frames:
         return store.mel(int(random.integers(len(store.utterances))))
 
-    inputs = []
+    inputs, speeds = [], []
     for index in indices:
         random = None if seed is None else np.random.default_rng([*seed, index])
-        speed = 0 if random is None else int(random.integers(store.ends.shape[1]))
-        inputs.append(augmented_input(store.mel(index, speed), options, normalisation, random, augmentation, other))
-    return padded(inputs, [store.utterances[index] for index in indices], phone_index, indices)
+        speeds.append(speed if random is None else int(random.integers(store.ends.shape[1])))
+        mel = store.mel(index, speeds[-1])
+        inputs.append(augmented_input(mel, options, normalisation, random, augmentation, other))
+    batch = padded(inputs, [store.utterances[index] for index in indices], phone_index, indices)
+    return replace(batch, speeds=tuple(speeds))
 
 
 def augmented_input(

@@ -30,8 +30,12 @@ class TrainOptions:
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
     alignments: str = ""
     """A file of the states of frames, as `tetraphone reproduce` writes, to train frame by frame; else by CTC."""
+    teacher: str = ""
+    """A checkpoint of a larger network, of the same phones and features, to learn from as well (distillation)."""
+    teacher_share: float = 0.5
+    """Weight of the divergence from the teacher's posteriors in the loss, 0 to 1; CTC has the rest."""
     hold_out: float = 0.05
-    """Share of the speakers to hold out where no development corpus is given, 0 to 1."""
+    """Share of the speech to hold out, by whole speakers, where no development corpus is given, 0 to 1."""
     epochs: int = 20
     """Passes over the training set."""
     stream: bool = False
@@ -96,6 +100,8 @@ class TrainOptions:
             raise InputError(f"seed is {self.seed}; give one from 0 to {2**32 - 1}")
         if not 0 <= self.acoustics <= 1:
             raise InputError(f"acoustics is {self.acoustics}; give a share from 0 to 1")
+        if not 0 <= self.teacher_share <= 1:
+            raise InputError(f"teacher_share is {self.teacher_share}; give a share from 0 to 1")
         if not 0 < self.hold_out < 1:
             raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
 

@@ -1,9 +1,11 @@
 """The training run, downwards: options, data, model, loop, pictures."""
 
 import copy
+import hashlib
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from tqdm import tqdm
 
 from .augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
-from .data import Batch, StoredBatches, extract, idle
+from .data import Batch, FeatureStore, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
 from .features import FeatureOptions
 from .files import new_folder, remove_partial, write_atomically
@@ -40,6 +42,7 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .stream import StreamedBatches, streamed_normalisation
+from .teacher import Distilled, listen, load_teacher, weights_digest
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
@@ -64,15 +67,33 @@ def read_training_sets(
     train = [utterance for corpus in read for utterance in corpus.utterances]
     held = [utterance for corpus in dev for utterance in corpus.utterances]
     if not held:
-        speakers = sorted({utterance.speaker for utterance in train})
-        count = max(1, round(options.hold_out * len(speakers)))
-        if count >= len(speakers):
-            voices = "one speaker only" if len(speakers) == 1 else f"{len(speakers)} speakers"
-            raise InputError(f"the corpora have {voices}: holding out {count} leaves none to train on; give --dev")
-        chosen = set(np.random.default_rng(HOLD_OUT_SEED).permutation(speakers)[:count].tolist())
+        chosen = held_out_speakers(train, options.hold_out)
         held = [utterance for utterance in train if utterance.speaker in chosen]
         train = [utterance for utterance in train if utterance.speaker not in chosen]
     return train, held, [problem for corpus in read + dev for problem in corpus.problems]
+
+
+def held_out_speakers(utterances: Iterable[Utterance], share: float) -> set[str]:
+    """Speakers of up to so large a share of the speech, at random; first those with no more than a third of it each;
+    at least the one who speaks least.
+
+    Raises:
+        InputError: there is one speaker only, and none would be left to train on.
+    """
+    seconds: dict[str, float] = defaultdict(float)
+    for utterance in utterances:
+        seconds[utterance.speaker] += utterance.duration
+    if len(seconds) < 2:
+        raise InputError("the corpora have one speaker only: holding out one leaves none to train on; give --dev")
+    wanted = share * sum(seconds.values())
+    drawn = np.random.default_rng(HOLD_OUT_SEED).permutation(sorted(seconds)).tolist()
+    order = sorted(drawn, key=lambda speaker: seconds[speaker] > wanted / 3)
+    left, chosen = wanted * (1 + 1e-6), set()
+    for speaker in order[:-1]:
+        if seconds[speaker] <= left:
+            chosen.add(speaker)
+            left -= seconds[speaker]
+    return chosen or {min(order, key=seconds.__getitem__)}
 
 
 def read_development(corpora: Iterable[str], options: TrainOptions, phones: Collection[str]) -> list[Corpus]:
@@ -86,11 +107,11 @@ def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
     return tuple(sorted({phone for corpus in corpora for utterance in corpus for phone in utterance.phones}))
 
 
-def leaves(options: dict[str, Any]) -> dict[str, Any]:
-    """Nested options under their own names, as the command line calls them."""
+def recorded(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as JSON has them, nested ones under their own names, as the command line calls them."""
     flat: dict[str, Any] = {}
-    for name, value in options.items():
-        flat |= leaves(value) if isinstance(value, dict) else {name: value}
+    for name, value in json.loads(json.dumps(options)).items():
+        flat |= recorded(value) if isinstance(value, dict) else {name: value}
     return flat
 
 
@@ -139,6 +160,8 @@ class Run:
             raise InputError("a stream is not read beforehand for its phones; leave out --phones corpus")
         if options.alignments and (options.speed_perturbation or options.stream):
             raise InputError("alignments hold the frames of stored features; leave out speed perturbation and streams")
+        if options.teacher and (options.alignments or options.stream):
+            raise InputError("a teacher hears stored features, for CTC; leave out alignments and streams")
         self.start = load_checkpoint(Path(options.init)) if options.init else None
         if self.start is not None:
             options = started_from(self.start, options)
@@ -151,6 +174,8 @@ class Run:
         """Of the learning rate: what the halving schedule has left of it."""
         self.loss_sum, self.loss_batches = 0.0, 0
         self.infinite: list[str] = []
+        self.sources: dict[str, str] = {}
+        """Digests of what the options only name."""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -168,7 +193,7 @@ class Run:
             return None
         content = read_content(path)
         records = asdict(TrainOptions()), self.record, content["options"]
-        defaults, ours, theirs = (leaves(json.loads(json.dumps(record))) for record in records)
+        defaults, ours, theirs = map(recorded, records)
         theirs = defaults | theirs  # an option that is newer than the file was not used
         different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
         if different == ["epochs"] and ours["schedule"] == "cooldown":
@@ -187,12 +212,13 @@ class Run:
             read = read_development(self.corpora, options, ARPABET)
             if not read:
                 raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
-            dev = [utterance for corpus in read for utterance in corpus.utterances]
+            train, dev = list[Utterance](), [utterance for corpus in read for utterance in corpus.utterances]
             problems = [problem for corpus in read for problem in corpus.problems]
         else:
             train, dev, problems = read_training_sets(self.corpora, options)
             self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
         self.objective: Objective = Ctc(self.phones)
+        teacher = load_teacher(Path(options.teacher), self.phones, options.features) if options.teacher else None
         if options.alignments:
             alignments = Alignments.load(Path(options.alignments))
             self.objective, self.phones = Frames(alignments), alignments.topology.phones
@@ -202,6 +228,8 @@ class Run:
         self._build(say)
         if not self.processes.first:
             self.processes.wait()  # The first computes the features, the others open them.
+        ids = [[utterance.id for utterance in part] for part in (train, dev)]
+        self.sources["corpora"] = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
         self.dev = extract(dev, options.features, self.features / "dev.f32", SPEEDS[:1], options.threads)
         problems += self.dev.problems
         self.batches: StoredBatches | StreamedBatches
@@ -210,11 +238,14 @@ class Run:
         else:
             self.batches = self._stored(train)
             problems += self.batches.problems
+            if teacher is not None:
+                self.objective = self._taught(teacher, self.batches.store)
         if self.processes.first:
             self.processes.wait()
         self.steps_per_epoch = self.batches.steps()
         many = "streamed" if isinstance(self.batches, StreamedBatches) else self.batches.utterances
-        say(f"{many} training and {len(self.dev.utterances)} development utterances")
+        voices, minutes = len({u.speaker for u in dev}), sum(u.duration for u in dev) / 60
+        say(f"{many} training utterances; for development {len(dev)} by {voices} speakers, {minutes:.1f} minutes")
         if problems:
             say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
             if self.processes.first:
@@ -249,6 +280,11 @@ class Run:
             self.processes.rank,
             self.processes.count,
         )
+
+    def _taught(self, teacher: Checkpoint, store: FeatureStore) -> Distilled:
+        self.sources["teacher"] = weights_digest(teacher.model)
+        lesson = listen(teacher, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
+        return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
     def _stream(self) -> StreamedBatches:
         options = self.options
@@ -381,7 +417,7 @@ class Run:
     def checkpoint(self) -> Checkpoint:
         """The model as it is, and what `restore` needs."""
         average = {} if self.average is None else {"average": self.average.state_dict()}
-        names = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches", "infinite")
+        counts = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches")
         return Checkpoint(
             self.model,
             self.options.network,
@@ -393,15 +429,22 @@ class Run:
             training={
                 "optimizer": self.optimizer.state_dict(),
                 **average,
-                **{name: getattr(self, name) for name in names},
+                **{name: getattr(self, name) for name in (*counts, "infinite", "sources")},
             },
         )
 
     def restore(self, content: dict[str, Any]) -> None:
-        """Continues from what `saved` gave."""
+        """Continues from what `saved` gave.
+
+        Raises:
+            InputError: the corpora or the teacher are no longer those that the run began with.
+        """
         checkpoint = from_content(content, self.folder / LAST)
         self.model.load_state_dict(checkpoint.model.state_dict())
         training = dict(checkpoint.training)
+        sources = training.pop("sources", {})  # runs of before there were some have none
+        if new := [name for name, digest in sources.items() if digest != self.sources.get(name)]:
+            raise InputError(f"the {' and the '.join(new)} changed since {self.folder / LAST} was made; train anew")
         self.optimizer.load_state_dict(training.pop("optimizer"))
         if self.average is not None:
             self.average.load_state_dict(training.pop("average"))
@@ -488,9 +531,10 @@ class Run:
         """Of a finished run, unless they lie in a folder that was given."""
         if self.keeps_features:
             return
-        for name in ("train", "dev"):
-            for suffix in (".npz", ".f32"):  # a kill between the two must leave no index without its features
-                (self.folder / name).with_suffix(suffix).unlink(missing_ok=True)
+        for name in ("train.f32", "dev.f32", "teacher.f16"):
+            path = self.folder / name  # a kill between the two must leave no index without its features
+            path.with_suffix(".npz").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
     def _finish(self, say: Callable[[str], None]) -> float:
         path = self.folder / MODEL

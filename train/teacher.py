@@ -1,0 +1,128 @@
+"""Distillation: a network learns what a larger one says of each frame, beside the phones (Hinton et al., 2015)."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from tqdm import tqdm
+
+from .data import Batch, FeatureStore, collate
+from .errors import InputError
+from .features import FeatureOptions
+from .files import write_atomically
+from .model import Checkpoint, load_checkpoint, score_index
+from .objective import Ctc
+
+LISTENED = 32
+"""Utterances that a teacher hears at a time."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The teacher's log posteriors of all utterances of a store, at each of its speeds and without augmentation."""
+
+    log_posteriors: NDArray[np.float16]
+    """[network frames of all, outputs], memory-mapped."""
+    ends: NDArray[np.int64]
+    """[utterances, speeds]: the row behind each; rows of an utterance's speeds follow one another."""
+
+    def rows(self, index: int, speed: int) -> Tensor:
+        """[network frames, outputs] of one utterance."""
+        position = index * self.ends.shape[1] + speed
+        ends = self.ends.reshape(-1)
+        rows = self.log_posteriors[ends[position - 1] if position else 0 : ends[position]]
+        return torch.from_numpy(rows.astype(np.float32))
+
+    def of(self, batch: Batch) -> Tensor:
+        """[utterances, network frames, outputs] of a batch of the store, minus infinity behind an utterance's end."""
+        rows = list(map(self.rows, batch.indices, batch.speeds))
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-torch.inf)
+
+
+def load_teacher(path: Path, phones: tuple[str, ...], features: FeatureOptions) -> Checkpoint:
+    """A checkpoint whose scores are those that a network of these phones and features gives.
+
+    Raises:
+        InputError: there is no such checkpoint, or its outputs or frames are others.
+    """
+    teacher = load_checkpoint(path)
+    if teacher.states or teacher.phones != phones:
+        raise InputError(f"the teacher {path} has other outputs; train one by CTC with these phones")
+    if teacher.features != features:
+        raise InputError(f"the teacher {path} has {teacher.features}, not {features}; train one with the same")
+    return teacher
+
+
+def weights_digest(model: torch.nn.Module) -> str:
+    """SHA-256 of all weights."""
+    return hashlib.sha256(b"".join(weight.numpy().tobytes() for weight in model.state_dict().values())).hexdigest()
+
+
+def listen(teacher: Checkpoint, store: FeatureStore, path: Path, device: torch.device, bfloat16: bool) -> Lesson:
+    """Computes what the teacher says of a store into `path` (.f16), its index beside it, or opens what is there."""
+    index_path = path.with_suffix(".npz")
+    ids = [utterance.id for utterance in store.utterances]
+    source = json.dumps([weights_digest(teacher.model), store.ends.tolist(), ids])
+    if not index_path.exists() or np.load(index_path)["source"] != source:
+        index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside another's posteriors
+        ends = _listen(teacher, store, path, device, bfloat16)
+        with write_atomically(index_path) as temporary:
+            np.savez(temporary, ends=ends, source=source)
+    posteriors = np.memmap(path, np.float16, "r").reshape(-1, len(teacher.phones) + 1)
+    return Lesson(posteriors, np.load(index_path)["ends"])
+
+
+def _listen(
+    teacher: Checkpoint, store: FeatureStore, path: Path, device: torch.device, bfloat16: bool
+) -> NDArray[np.int64]:
+    """Writes the file; returns where each utterance ends in it."""
+    phone_index, ends, row = score_index(teacher.phones), np.zeros_like(store.ends), 0
+    model = teacher.model.to(device).eval()
+    with (
+        write_atomically(path) as temporary,
+        temporary.open("wb") as file,
+        torch.inference_mode(),
+        torch.autocast(device.type, torch.bfloat16, enabled=bfloat16),
+        tqdm(total=len(ends), desc="teacher", unit="utt", leave=False) as bar,
+    ):
+        for first in range(0, len(ends), LISTENED):
+            indices = range(first, min(first + LISTENED, len(ends)))
+            said = []
+            for speed in range(ends.shape[1]):
+                batch = collate(store, indices, teacher.features, teacher.normalisation, phone_index, speed=speed)
+                scores = model.scores(batch.x.to(device), batch.lengths)  # type: ignore[operator]
+                rows = scores.float().log_softmax(-1).to(torch.float16).cpu().numpy()
+                said.append([part[:length] for part, length in zip(rows, batch.lengths, strict=True)])
+            for index, parts in zip(indices, zip(*said, strict=True), strict=True):
+                for speed, part in enumerate(parts):
+                    file.write(part.tobytes())
+                    row += len(part)
+                    ends[index, speed] = row
+            bar.update(len(indices))
+    return ends
+
+
+@dataclass
+class Distilled(Ctc):
+    """CTC, and the divergence of each frame's posteriors from the teacher's."""
+
+    share: float = field(kw_only=True)
+    """Weight of the divergence; CTC has the rest of 1."""
+    lesson: Lesson = field(kw_only=True)
+
+    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor, list[int]]:
+        """Both parts are divided by phones."""
+        loss, phones, left_out = super().loss(scores, batch)
+        if not batch.ids:
+            return loss, phones, left_out
+        said = self.lesson.of(batch).to(scores.device)
+        inside = torch.arange(said.shape[1], device=said.device) < batch.lengths.to(said.device)[:, None]
+        divergence = torch.nn.functional.kl_div(
+            scores.log_softmax(-1)[inside], said[inside], reduction="sum", log_target=True
+        )
+        return (1 - self.share) * loss + self.share * divergence, phones, left_out
