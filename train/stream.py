@@ -5,8 +5,8 @@ lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utteran
 
 import io
 import math
+import multiprocessing
 import random as python_random
-import re
 import signal
 import tarfile
 import threading
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -441,6 +443,8 @@ class StreamedBatches:
         self.workers = workers
         self._tasks = _Tasks()
         self._loader: DataLoader[StreamedBatch] | None = None
+        self._processes: tuple[BaseProcess, ...] = ()
+        """The loader's workers."""
 
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[StreamedBatch]:
         """Batches of an epoch from number `skip` on; those before are not computed.
@@ -526,15 +530,21 @@ class StreamedBatches:
                 multiprocessing_context="spawn" if self.workers else None,
                 generator=torch.Generator(),  # leaves the global one as it is
             )
+            self._processes = ()
+        before = multiprocessing.active_children()
         try:
-            yield from _started(self._loader)
-        except RuntimeError as error:
-            death = re.search(r"DataLoader worker \(pid\D*([\d, ]+)\).*", str(error))
-            if death is None:
+            batches = _started(self._loader)
+            self._processes = self._processes or tuple(set(multiprocessing.active_children()) - set(before))
+            yield from batches
+        # A batch of a worker that died may wait in the queue without the memory it lies in: then it is an OSError.
+        except (RuntimeError, OSError, EOFError) as error:
+            ended = wait([process.sentinel for process in self._processes], timeout=1)
+            dead = [str(process.pid) for process in self._processes if process.sentinel in ended]
+            if not dead:
                 raise
             self.close()
             raise InputError(
-                f"process {death[1]}, which computed features, died; is there memory left, also in /dev/shm? "
+                f"process {', '.join(dead)}, which computed features, died; is there memory left, also in /dev/shm? "
                 "Go on with fewer workers"
             ) from error
 
