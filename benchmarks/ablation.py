@@ -2,9 +2,9 @@
 
     python benchmarks/ablation.py --corpora FOLDER --runs FOLDER [--rows ROW ...] [--output FOLDER]
 
-A row is one training run on one processor thread, minutes long; before the first, the recipe's teacher, if it has one,
-is trained in full, in half an hour. Runs are kept in their folder and an interrupted one goes on, so rows can be added
-one by one. Writes ablation.json and ablation.md.
+A row is one training run on one processor thread, minutes long; before the first, the recipe's teachers are
+trained in full, in half an hour each. Runs are kept in their folder and an interrupted one goes on, so rows can be
+added one by one. Writes ablation.json and ablation.md.
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any
 import tyro
 from tqdm import tqdm
 
-from tetraphone.export.recipe import Recipe, changed, read_recipe
+from tetraphone.export.recipe import Recipe, changed, read_recipe, teach
 from tetraphone.train.errors import DivergedError, InputError
 from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import outputs
@@ -29,7 +29,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "as the recipe": {},
     "another seed": {"seed": 2},
     "AdamW, learning rate 5e-3": {"optimizer": "adamw", "learning_rate": 5e-3},
-    "no teacher": {"teacher": ""},
+    "no teacher": {"teacher": ()},
+    "three quarters from the teacher": {"teacher_share": 0.75},
     "LSTM of the same reals": {"kind": "lstm"},
     "LSTM of as many parameters": {"kind": "lstm", "hidden": 64},
     "LSTM, AdamW, learning rate 2e-3": {"kind": "lstm", "optimizer": "adamw", "learning_rate": 2e-3},
@@ -76,10 +77,8 @@ def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
     options.runs.mkdir(parents=True, exist_ok=True)
     common, shared = replace(recipe.options, epochs=options.epochs), options.runs / "features"
     rows: dict[str, dict[str, Any]] = {}
-    if recipe.teacher is not None:
-        folder = options.runs / "teacher"
-        taught = train(corpora, folder, recipe.teacher, folder.is_dir(), tqdm.write, shared)
-        common = replace(common, teacher=taught["model"])
+    taught = teach(recipe.teachers, corpora, options.runs, True, tqdm.write, shared)
+    common = replace(common, teacher=tuple(found["model"] for found in taught.values()))
     for row, values in ROWS.items():
         folder, left = options.runs / re.sub(r"\W+", "-", row), dict(values)
         trained = changed(common, left)

@@ -277,7 +277,7 @@ def recipe_of(name: str, trained: dict[str, Any]) -> str:
     recipe = "tiny" if name.endswith("tiny") else "pretrained"
     read = read_recipe(recipe, TrainOptions())
     asked, done = map(recorded, (asdict(read.options), trained))
-    asked, done = asked | {"teacher": read.teacher is not None}, done | {"teacher": bool(done.get("teacher"))}
+    asked, done = asked | {"teacher": len(read.teachers)}, done | {"teacher": len(done.get("teacher", ()))}
     if different := sorted(key for key in asked if key != "threads" and done.get(key) != asked[key]):
         sys.exit(f"{name}-float32.pt was not trained by the recipe {recipe} ({', '.join(different)}): train it again")
     return recipe
@@ -301,14 +301,15 @@ def augmentation(trained: dict[str, Any]) -> str:
     return ", ".join(said) or "recordings as they are"
 
 
-def teacher(recipe: str) -> str:
-    """What the card tells of the recipe's teacher, if it has one."""
+def teachers(recipe: str) -> str:
+    """What the card tells of the recipe's teachers, if it has some."""
     read = read_recipe(recipe, TrainOptions())
-    if read.teacher is None:
+    if not read.teachers:
         return ""
-    network, weight = read.teacher.network, read.options.teacher_share
-    teacher = f"an {network.kind.upper()} of {network.layers} layers of {network.hidden} reals"
-    return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors of {teacher} ({weight:g})"
+    networks, weight = (teacher.network for teacher in read.teachers), read.options.teacher_share
+    said = " and ".join(f"an {net.kind.upper()} of {net.layers} layers of {net.hidden} reals" for net in networks)
+    after = ", each of which learned from those before it" if len(read.teachers) > 1 else ""
+    return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors of {said} ({weight:g}){after}"
 
 
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
@@ -355,7 +356,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         epochs=trained["epochs"],
         seed=trained["seed"],
         augmentation=augmentation(trained),
-        teacher=teacher(recipe),
+        teachers=teachers(recipe),
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from .writer import export
 
 RECIPES = resources.files("tetraphone.train") / "recipes"
 SHARED = ("features", "phones", "dev", "hold_out", "alignments", "stream")
-"""Options that a teacher has in common with the model that learns from it."""
+"""Options that teachers have in common with the model that learns from it."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Recipe:
     corpora: tuple[str, ...]
     """Relative to the folder of corpora."""
     options: TrainOptions
-    teacher: TrainOptions | None
-    """How to train the network that the model learns from, if there is one."""
+    teachers: tuple[TrainOptions, ...]
+    """How to train the networks that the model learns from; each learns from those before it."""
     formats: dict[WeightFormat, TrainOptions | None]
     """Number formats of the files to export, and how to train the weights further for each."""
 
@@ -49,7 +50,10 @@ def changed(options: Any, values: dict[str, Any]) -> Any:
         if is_dataclass(value):
             new[field.name] = changed(value, values)
         elif field.name in values:
-            new[field.name] = type(value)(values.pop(field.name))
+            given = values.pop(field.name)
+            if isinstance(value, tuple) != isinstance(given, list | tuple):
+                raise ValueError(f"{field.name} is {given!r}; give {'a list' if isinstance(value, tuple) else 'one'}")
+            new[field.name] = type(value)(given)
     return replace(options, **new)
 
 
@@ -70,8 +74,7 @@ def content_of(path: Path | Traversable) -> dict[str, Any]:
     """What a recipe's file says, over what the one says that it names as its base."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
-    tables = {name: base.get(name, {}) | content.get(name, {}) for name in ("options", "teacher")}
-    return {**base, **content, **tables}
+    return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
 
 
 def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
@@ -87,22 +90,25 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     path = recipe_path(recipe)
     try:
         content = content_of(path)
-        values, taught = content.pop("options"), content.pop("teacher")
+        values, taught = content.pop("options"), content.pop("teacher", [])
         name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
         options = changed(options, values)
-        teacher = changed(options, taught) if taught else None
-        if teacher and (other := [name for name in SHARED if getattr(teacher, name) != getattr(options, name)]):
-            raise ValueError(f"the teacher must have the {' and the '.join(other)} of [options]")
+        if not isinstance(taught, list):
+            raise ValueError("a table [teacher]; write [[teacher]] for each")
+        teachers = tuple(changed(options, further) for further in taught)
+        for teacher in teachers:
+            if other := [name for name in SHARED if getattr(teacher, name) != getattr(options, name)]:
+                raise ValueError(f"a teacher must have the {' and the '.join(other)} of [options]")
         formats = {}
         for number_format, further in rest.items():
             if number_format not in GREATEST:
                 raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
-        read = Recipe(name, corpora, options, teacher, formats)
+        read = Recipe(name, corpora, options, teachers, formats)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a recipe: {error}; compare it with {RECIPES / 'pretrained.toml'}") from error
-    if unknown := [*content, *values, *taught]:
+    if unknown := [*content, *values, *chain.from_iterable(taught)]:
         raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")
     return read
 
@@ -114,11 +120,9 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
         InputError: see `train`, `calibrate`, `quantize`, `export`.
     """
     specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
-    options, run, result = recipe.options, folder / "float32", dict[str, Any]()
-    if recipe.teacher is not None:
-        master = folder / "teacher"
-        result["teacher"] = train(specs, master, recipe.teacher, resume and master.is_dir(), say, features)
-        options = replace(options, teacher=result["teacher"]["model"])
+    run = folder / "float32"
+    result = teach(recipe.teachers, specs, folder, resume, say, features)
+    options = replace(recipe.options, teacher=tuple(taught["model"] for taught in result.values()))
     result["float32"] = train(specs, run, options, resume and run.is_dir(), say, features)
     _, held, problems = read_training_sets(specs, options)
     dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
@@ -139,6 +143,27 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
         result[number_format] |= fitted(confidence)
     shutil.rmtree(features, ignore_errors=True)
     return result
+
+
+def teach(
+    teachers: tuple[TrainOptions, ...],
+    specs: tuple[str, ...],
+    folder: Path,
+    resume: bool,
+    say: Callable[[str], None],
+    features: Path,
+) -> dict[str, dict[str, Any]]:
+    """Trains teachers one after another, each with those before it as its own; returns what `train` told of each.
+
+    Raises:
+        InputError: see `train`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, options in enumerate(teachers, 1):
+        run = folder / f"teacher-{number}"
+        options = replace(options, teacher=tuple(taught["model"] for taught in found.values()))
+        found[run.name] = train(specs, run, options, resume and run.is_dir(), say, features)
+    return found
 
 
 def fitted(calibration: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def test_the_recipes_of_the_package_are_read() -> None:
     assert pretrained.options.network.parameters(480, 40) <= 700_000
     assert tiny.options.network.parameters(480, 40) <= 250_000
     assert tiny.options == changed(pretrained.options, {"hidden": 160, "epochs": 40})
-    assert tiny.teacher == pretrained.teacher
+    assert tiny.teachers == pretrained.teachers
     assert pretrained.options.threads == 1
     assert tiny.corpora == pretrained.corpora
     for recipe in (pretrained, tiny):
@@ -46,8 +46,11 @@ WHOLE = 'name = "a"\ncorpora = ["b"]\nformats.int8 = {}\n[options]\n'
         (WHOLE.replace("corpora", "corpuses"), "corpora"),
         ("[options", "not a recipe"),
         (WHOLE.replace("{}", "{ epocs = 3 }"), "unknown epocs"),
-        (WHOLE + "[teacher]\nepocs = 3", "unknown epocs"),
-        (WHOLE + '[teacher]\nphones = "corpus"\nstack = 4', "have the features and the phones of"),
+        (WHOLE + "[[teacher]]\nepocs = 3", "unknown epocs"),
+        (WHOLE + "[teacher]\nepochs = 3", r"write \[\[teacher\]\] for each"),
+        (WHOLE + 'dev = "a"', "give a list"),
+        (WHOLE + "epochs = [3]", "give one"),
+        (WHOLE + '[[teacher]]\nphones = "corpus"\nstack = 4', "have the features and the phones of"),
         ('base = "nothing"\n' + WHOLE, "no recipe nothing"),
         (WHOLE.replace("{}", "3"), "not a recipe"),
         (WHOLE.replace("int8", "int7"), "int7"),
@@ -63,13 +66,12 @@ def test_a_wrong_recipe_is_refused_by_name(content: str, named: str, tmp_path: P
 
 def test_a_recipe_changes_tables_of_its_base_name_by_name(tmp_path: Path) -> None:
     first, second = tmp_path / "first.toml", tmp_path / "second.toml"
-    first.write_text('base = "tiny"\n[teacher]\nhidden = 96\n')
+    first.write_text('base = "tiny"\n[[teacher]]\nhidden = 96\n')
     second.write_text(f'base = "{first}"\nname = "mine"\n[options]\nepochs = 3\n')
     tiny, mine = read_recipe("tiny", DEFAULTS), read_recipe(str(second), DEFAULTS)
     assert (mine.name, mine.corpora, mine.formats.keys()) == ("mine", tiny.corpora, tiny.formats.keys())
     assert mine.options == replace(tiny.options, epochs=3)
-    assert tiny.teacher is not None
-    assert mine.teacher == changed(tiny.teacher, {"hidden": 96})
+    assert mine.teachers == (changed(mine.options, {"hidden": 96}),)
 
 
 def test_a_recipe_that_is_its_own_base_is_refused(tmp_path: Path) -> None:
@@ -102,18 +104,21 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
     )
     further = replace(options, epochs=1, rounding="int4")
     teacher = replace(options, network=NetworkOptions("lstm", 16, 1))
-    recipe = Recipe("small", (tiny_corpus.name,), options, teacher, {"int8": None, "int4": further})
+    other = replace(teacher, seed=2)
+    recipe = Recipe("small", (tiny_corpus.name,), options, (teacher, other), {"int8": None, "int4": further})
     lines: list[str] = []
     first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
     again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
     assert [line for line in lines if "is finished" in line] == [
-        f"{tmp_path / 'run' / name} is finished" for name in ("teacher", "float32", "int4")
+        f"{tmp_path / 'run' / name} is finished" for name in ("teacher-1", "teacher-2", "float32", "int4")
     ]
     for trained in ("small-float32.pt", "int4/model.pt"):
         taught = load_checkpoint(tmp_path / "run" / trained).options
-        assert load_checkpoint(Path(taught["teacher"])).network == teacher.network
+        first_teacher, second = (load_checkpoint(Path(path)) for path in taught["teacher"])
+        assert first_teacher.options["teacher"] == ()
+        assert second.options["teacher"] == taught["teacher"][:1]
     for result in (first, again):
-        for trained in ("teacher", "float32", "int4"):
+        for trained in ("teacher-1", "teacher-2", "float32", "int4"):
             result[trained].pop("seconds")
     assert again == first
     corpus = read_corpus(str(tiny_corpus), "train")

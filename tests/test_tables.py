@@ -29,7 +29,7 @@ bands = 12
 batch_size = 3
 warmup_steps = 2
 [formats]
-[teacher]
+[[teacher]]
 kind = "lstm"
 epochs = 1
 """
@@ -78,8 +78,8 @@ def test_rows_are_added_to_an_ablation_one_by_one(run: Run, tiny_corpus: Path, t
     assert list(report["rows"]) == ["as the recipe", "no teacher", "cosine"]
     assert all(len(row["epochs"]) == 1 for row in report["rows"].values())
     runs = (tmp_path / "runs" / name for name in ("as-the-recipe", "no-teacher"))
-    taught = [load_checkpoint(run / "model.pt").options for run in runs]
-    assert [Path(options["teacher"]).parts[-2:] for options in taught] == [("teacher", "model.pt"), ()]
+    taught = [load_checkpoint(run / "model.pt").options["teacher"] for run in runs]
+    assert taught == [(str(tmp_path / "runs" / "teacher-1" / "model.pt"),), ()]
     lines = (tmp_path / "ablation.md").read_text().splitlines()
     assert len(lines) == 5
     assert lines[2].endswith(f"| {report['rows']['as the recipe']['best']:.2f} | +0.00 |")
@@ -117,13 +117,13 @@ def test_a_card_says_what_training_varied_and_refuses_other_recipes(load: Load) 
     options = asdict(read_recipe("pretrained", TrainOptions()).options)
     with pytest.raises(SystemExit, match=r"recipe pretrained \(teacher\)"):
         models.recipe_of("english", options)
-    options |= {"teacher": "teacher/model.pt"}
+    options |= {"teacher": ["model.pt"] * len(read_recipe("pretrained", TrainOptions()).teachers)}
     assert models.recipe_of("english", options) == "pretrained"
     with pytest.raises(SystemExit, match=r"english-float32\.pt was not trained by the recipe pretrained \(epochs\)"):
         models.recipe_of("english", options | {"epochs": 1})
     varied = models.augmentation(options | {"spec_augment": False, "vocal_tract": True, "acoustics": 0.15})
     rooms = "level, microphone, room and noise of 15 % of the utterances varied"
     assert varied == f"three speeds, vocal tracts of other lengths, {rooms}"
-    assert models.teacher("pretrained").endswith(
+    assert models.teachers("pretrained").endswith(
         "(weight 0.5) it learned the posteriors of an LSTM of 3 layers of 320 reals (0.5)"
     )

@@ -69,7 +69,7 @@ def test_a_lesson_holds_the_teachers_posteriors_of_the_unchanged_utterance_at_it
     store: FeatureStore, tmp_path: Path
 ) -> None:
     master = checkpoint(store, 1)
-    lesson = listen(master, store, tmp_path / "teacher.f16", CPU, False)
+    lesson = listen([master], store, tmp_path / "teacher.f16", CPU, False)
     master.model.eval()
     speeds = set()
     for seed in range(4):
@@ -90,20 +90,32 @@ def test_a_teacher_listens_once(store: FeatureStore, tmp_path: Path, monkeypatch
     path, calls = tmp_path / "teacher.f16", []
     listening = teacher._listen
     monkeypatch.setattr(teacher, "_listen", lambda *arguments: (calls.append(1), listening(*arguments))[1])
-    first = listen(checkpoint(store, 1), store, path, CPU, False)
-    again = listen(checkpoint(store, 1), store, path, CPU, False)
+    first = listen([checkpoint(store, 1)], store, path, CPU, False)
+    again = listen([checkpoint(store, 1)], store, path, CPU, False)
     assert len(calls) == 1
     np.testing.assert_array_equal(first.log_posteriors, again.log_posteriors)
-    other = listen(checkpoint(store, 2), store, path, CPU, False)
+    other = listen([checkpoint(store, 2)], store, path, CPU, False)
     assert len(calls) == 2
     assert not np.array_equal(other.log_posteriors, again.log_posteriors)
+
+
+def test_several_teachers_are_heard_as_the_normalised_mean_of_their_log_posteriors(
+    store: FeatureStore, tmp_path: Path
+) -> None:
+    masters = [checkpoint(store, 1), checkpoint(store, 2, NetworkOptions("qlstm", 16, 1))]
+    masters[1].normalisation.mean[:] += 1
+    alone = [listen([master], store, tmp_path / f"{n}.f16", CPU, False) for n, master in enumerate(masters)]
+    mean = torch.stack([torch.from_numpy(one.log_posteriors.astype(np.float32)) for one in alone]).mean(0)
+    both = listen(masters, store, tmp_path / "both.f16", CPU, False)
+    said = torch.from_numpy(both.log_posteriors.astype(np.float32))
+    torch.testing.assert_close(said, mean.log_softmax(-1), atol=8e-3, rtol=0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
 def test_the_loss_is_shared_between_ctc_and_the_divergence_of_each_frame(
     share: float, store: FeatureStore, tmp_path: Path
 ) -> None:
-    lesson = listen(checkpoint(store, 1), store, tmp_path / "teacher.f16", CPU, False)
+    lesson = listen([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
     batch = batch_of(store, [3, 4], 1)
     scores = torch.randn(2, int(batch.lengths.max()), len(ARPABET) + 1, generator=torch.Generator().manual_seed(1))
     divergence = 0.0
@@ -117,7 +129,7 @@ def test_the_loss_is_shared_between_ctc_and_the_divergence_of_each_frame(
 
 
 def test_a_network_that_says_the_same_diverges_by_nothing(store: FeatureStore, tmp_path: Path) -> None:
-    lesson = listen(checkpoint(store, 1), store, tmp_path / "teacher.f16", CPU, False)
+    lesson = listen([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
     batch = batch_of(store, [1, 2], 3)
     scores = lesson.of(batch).clamp_min(-60).requires_grad_()
     loss, _, _ = Distilled(ARPABET, share=1.0, lesson=lesson).loss(scores, batch)
@@ -132,7 +144,7 @@ def taught(tiny_corpus: Path, tmp_path: Path) -> TrainOptions:
     """Options with a teacher that has been trained a little."""
     network = NetworkOptions("lstm", 24, 1, dropout=0.0)
     train((str(tiny_corpus),), tmp_path / "teacher", replace(OPTIONS, network=network, epochs=1), False, silent)
-    return replace(OPTIONS, teacher=str(tmp_path / "teacher" / "model.pt"), teacher_share=0.8)
+    return replace(OPTIONS, teacher=(str(tmp_path / "teacher" / "model.pt"),), teacher_share=0.8)
 
 
 def test_a_taught_run_killed_again_and_again_ends_with_the_same_bits(
@@ -160,7 +172,7 @@ def test_another_teacher_or_other_recordings_do_not_go_on_with_a_run(
     corpus.write_text("".join(lines))
     train((str(corpus),), tmp_path / "run", taught, False, silent)
     (tmp_path / "run" / "curves.png").unlink()  # as if killed before the end
-    path = Path(taught.teacher)
+    path = Path(taught.teacher[0])
     loaded = load_checkpoint(path)
     with torch.no_grad():
         next(loaded.model.parameters()).mul_(2)
@@ -181,7 +193,7 @@ def test_another_teacher_or_other_recordings_do_not_go_on_with_a_run(
         ({"phones": "corpus"}, "other outputs"),
         ({"stream": True}, "leave out alignments and streams"),
         ({"alignments": "states.npz", "speed_perturbation": False}, "leave out alignments and streams"),
-        ({"teacher": "none.pt"}, "no checkpoint none.pt"),
+        ({"teacher": ("none.pt",)}, "no checkpoint none.pt"),
     ],
 )
 def test_a_teacher_that_does_not_fit_is_refused(

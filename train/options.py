@@ -30,8 +30,9 @@ class TrainOptions:
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
     alignments: str = ""
     """A file of the states of frames, as `tetraphone reproduce` writes, to train frame by frame; else by CTC."""
-    teacher: str = ""
-    """A checkpoint of a larger network, of the same phones and features, to learn from as well (distillation)."""
+    teacher: tuple[str, ...] = ()
+    """Checkpoints of larger networks, of the same phones and features, to learn from as well (distillation): from the
+    normalised mean of their log posteriors."""
     teacher_share: float = 0.5
     """Weight of the divergence from the teacher's posteriors in the loss, 0 to 1; CTC has the rest."""
     hold_out: float = 0.05

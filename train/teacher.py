@@ -1,7 +1,8 @@
-"""Distillation: a network learns what a larger one says of each frame, beside the phones (Hinton et al., 2015)."""
+"""Distillation: a network learns what larger ones say of each frame, beside the phones (Hinton et al., 2015)."""
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,12 +20,12 @@ from .model import Checkpoint, load_checkpoint, score_index
 from .objective import Ctc
 
 LISTENED = 32
-"""Utterances that a teacher hears at a time."""
+"""Utterances that teachers hear at a time."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """The teacher's log posteriors of all utterances of a store, at each of its speeds and without augmentation."""
+    """The teachers' log posteriors of all utterances of a store, at each of its speeds and without augmentation."""
 
     log_posteriors: NDArray[np.float16]
     """[network frames of all, outputs], memory-mapped."""
@@ -58,45 +59,55 @@ def load_teacher(path: Path, phones: tuple[str, ...], features: FeatureOptions) 
     return teacher
 
 
-def weights_digest(model: torch.nn.Module) -> str:
+def weights_digest(teachers: Sequence[Checkpoint]) -> str:
     """SHA-256 of all weights."""
-    return hashlib.sha256(b"".join(weight.numpy().tobytes() for weight in model.state_dict().values())).hexdigest()
+    weights = (weight for teacher in teachers for weight in teacher.model.state_dict().values())
+    return hashlib.sha256(b"".join(weight.numpy().tobytes() for weight in weights)).hexdigest()
 
 
-def listen(teacher: Checkpoint, store: FeatureStore, path: Path, device: torch.device, bfloat16: bool) -> Lesson:
-    """Computes what the teacher says of a store into `path` (.f16), its index beside it, or opens what is there."""
+def listen(
+    teachers: Sequence[Checkpoint], store: FeatureStore, path: Path, device: torch.device, bfloat16: bool
+) -> Lesson:
+    """Computes what the teachers say of a store into `path` (.f16), its index beside it, or opens what is there.
+
+    With several it is the mean of their log posteriors, normalised: what most of them hold unlikely stays so.
+    """
     index_path = path.with_suffix(".npz")
     ids = [utterance.id for utterance in store.utterances]
-    source = json.dumps([weights_digest(teacher.model), store.ends.tolist(), ids])
+    source = json.dumps([weights_digest(teachers), store.ends.tolist(), ids])
     if not index_path.exists() or np.load(index_path)["source"] != source:
         index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside another's posteriors
-        ends = _listen(teacher, store, path, device, bfloat16)
+        ends = _listen(teachers, store, path, device, bfloat16)
         with write_atomically(index_path) as temporary:
             np.savez(temporary, ends=ends, source=source)
-    posteriors = np.memmap(path, np.float16, "r").reshape(-1, len(teacher.phones) + 1)
+    posteriors = np.memmap(path, np.float16, "r").reshape(-1, len(teachers[0].phones) + 1)
     return Lesson(posteriors, np.load(index_path)["ends"])
 
 
 def _listen(
-    teacher: Checkpoint, store: FeatureStore, path: Path, device: torch.device, bfloat16: bool
+    teachers: Sequence[Checkpoint], store: FeatureStore, path: Path, device: torch.device, bfloat16: bool
 ) -> NDArray[np.int64]:
     """Writes the file; returns where each utterance ends in it."""
-    phone_index, ends, row = score_index(teacher.phones), np.zeros_like(store.ends), 0
-    model = teacher.model.to(device).eval()
+    phone_index, ends, row = score_index(teachers[0].phones), np.zeros_like(store.ends), 0
+    for teacher in teachers:
+        teacher.model.to(device).eval()
     with (
         write_atomically(path) as temporary,
         temporary.open("wb") as file,
         torch.inference_mode(),
         torch.autocast(device.type, torch.bfloat16, enabled=bfloat16),
-        tqdm(total=len(ends), desc="teacher", unit="utt", leave=False) as bar,
+        tqdm(total=len(ends), desc="teachers listen", unit="utt", leave=False) as bar,
     ):
         for first in range(0, len(ends), LISTENED):
             indices = range(first, min(first + LISTENED, len(ends)))
             said = []
             for speed in range(ends.shape[1]):
-                batch = collate(store, indices, teacher.features, teacher.normalisation, phone_index, speed=speed)
-                scores = model.scores(batch.x.to(device), batch.lengths)  # type: ignore[operator]
-                rows = scores.float().log_softmax(-1).to(torch.float16).cpu().numpy()
+                heard = []
+                for teacher in teachers:
+                    batch = collate(store, indices, teacher.features, teacher.normalisation, phone_index, speed=speed)
+                    scores = teacher.model.scores(batch.x.to(device), batch.lengths)  # type: ignore[operator]
+                    heard.append(scores.float().log_softmax(-1))
+                rows = torch.stack(heard).mean(0).log_softmax(-1).to(torch.float16).cpu().numpy()
                 said.append([part[:length] for part, length in zip(rows, batch.lengths, strict=True)])
             for index, parts in zip(indices, zip(*said, strict=True), strict=True):
                 for speed, part in enumerate(parts):
@@ -109,7 +120,7 @@ def _listen(
 
 @dataclass
 class Distilled(Ctc):
-    """CTC, and the divergence of each frame's posteriors from the teacher's."""
+    """CTC, and the divergence of each frame's posteriors from the teachers'."""
 
     share: float = field(kw_only=True)
     """Weight of the divergence; CTC has the rest of 1."""

@@ -218,7 +218,7 @@ class Run:
             train, dev, problems = read_training_sets(self.corpora, options)
             self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
         self.objective: Objective = Ctc(self.phones)
-        teacher = load_teacher(Path(options.teacher), self.phones, options.features) if options.teacher else None
+        teachers = [load_teacher(Path(path), self.phones, options.features) for path in options.teacher]
         if options.alignments:
             alignments = Alignments.load(Path(options.alignments))
             self.objective, self.phones = Frames(alignments), alignments.topology.phones
@@ -238,8 +238,8 @@ class Run:
         else:
             self.batches = self._stored(train)
             problems += self.batches.problems
-            if teacher is not None:
-                self.objective = self._taught(teacher, self.batches.store)
+            if teachers:
+                self.objective = self._taught(teachers, self.batches.store)
         if self.processes.first:
             self.processes.wait()
         self.steps_per_epoch = self.batches.steps()
@@ -281,9 +281,9 @@ class Run:
             self.processes.count,
         )
 
-    def _taught(self, teacher: Checkpoint, store: FeatureStore) -> Distilled:
-        self.sources["teacher"] = weights_digest(teacher.model)
-        lesson = listen(teacher, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
+    def _taught(self, teachers: list[Checkpoint], store: FeatureStore) -> Distilled:
+        self.sources["teacher"] = weights_digest(teachers)
+        lesson = listen(teachers, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
     def _stream(self) -> StreamedBatches:
