@@ -307,9 +307,10 @@ def teachers(recipe: str) -> str:
     if not read.teachers:
         return ""
     networks, weight = (teacher.network for teacher in read.teachers), read.options.teacher_share
-    said = " and ".join(f"an {net.kind.upper()} of {net.layers} layers of {net.hidden} reals" for net in networks)
-    after = ", each of which learned from those before it" if len(read.teachers) > 1 else ""
-    return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors of {said} ({weight:g}){after}"
+    said = ", then ".join(f"{net.kind.upper()}, {net.layers} layers of {net.hidden} reals" for net in networks)
+    whose = "larger networks" if len(read.teachers) > 1 else "a larger network"
+    after = "; each trained with those before it" if len(read.teachers) > 1 else ""
+    return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors ({weight:g}) of {whose} ({said}{after})"
 
 
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))

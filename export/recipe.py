@@ -71,7 +71,7 @@ def recipe_path(recipe: str) -> Path | Traversable:
 
 
 def content_of(path: Path | Traversable) -> dict[str, Any]:
-    """What a recipe's file says, over what the one says that it names as its base."""
+    """What a recipe's file says, over what its base says: [options] name by name, all else as a whole."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
     return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
@@ -92,9 +92,11 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
         content = content_of(path)
         values, taught = content.pop("options"), content.pop("teacher", [])
         name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
+        if not isinstance(taught, list) or not all(isinstance(table, dict) for table in taught):
+            raise ValueError("teacher is no list of tables; write [[teacher]] for each")
+        if any("teacher" in table for table in (values, *taught, *rest.values())):
+            raise ValueError("teacher stands in another table; write [[teacher]] for each")
         options = changed(options, values)
-        if not isinstance(taught, list):
-            raise ValueError("a table [teacher]; write [[teacher]] for each")
         teachers = tuple(changed(options, further) for further in taught)
         for teacher in teachers:
             if other := [name for name in SHARED if getattr(teacher, name) != getattr(options, name)]:

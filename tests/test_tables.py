@@ -124,6 +124,19 @@ def test_a_card_says_what_training_varied_and_refuses_other_recipes(load: Load) 
     varied = models.augmentation(options | {"spec_augment": False, "vocal_tract": True, "acoustics": 0.15})
     rooms = "level, microphone, room and noise of 15 % of the utterances varied"
     assert varied == f"three speeds, vocal tracts of other lengths, {rooms}"
-    assert models.teachers("pretrained").endswith(
-        "(weight 0.5) it learned the posteriors of an LSTM of 3 layers of 320 reals (0.5)"
-    )
+
+
+def test_a_card_tells_of_every_teacher(load: Load, tmp_path: Path) -> None:
+    models, path = load("models"), tmp_path / "mine.toml"
+    begin = "; beside CTC (weight 0.5) it learned the posteriors (0.5) of"
+    for tables, said in (
+        ("teacher = []", ""),
+        ('[[teacher]]\nkind = "lstm"', f"{begin} a larger network (LSTM, 3 layers of 320 reals)"),
+        (
+            '[[teacher]]\nkind = "lstm"\n[[teacher]]\nhidden = 640',
+            f"{begin} larger networks (LSTM, 3 layers of 320 reals, then QLSTM, 3 layers of 640 reals; "
+            "each trained with those before it)",
+        ),
+    ):
+        path.write_text(f'base = "pretrained"\n{tables}\n')
+        assert models.teachers(str(path)) == said

@@ -5,7 +5,6 @@ lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utteran
 
 import io
 import math
-import multiprocessing
 import random as python_random
 import signal
 import tarfile
@@ -16,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -443,8 +441,6 @@ class StreamedBatches:
         self.workers = workers
         self._tasks = _Tasks()
         self._loader: DataLoader[StreamedBatch] | None = None
-        self._processes: tuple[BaseProcess, ...] = ()
-        """The loader's workers."""
 
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[StreamedBatch]:
         """Batches of an epoch from number `skip` on; those before are not computed.
@@ -530,16 +526,13 @@ class StreamedBatches:
                 multiprocessing_context="spawn" if self.workers else None,
                 generator=torch.Generator(),  # leaves the global one as it is
             )
-            self._processes = ()
-        before = multiprocessing.active_children()
         try:
-            batches = _started(self._loader)
-            self._processes = self._processes or tuple(set(multiprocessing.active_children()) - set(before))
-            yield from batches
+            yield from _started(self._loader)
         # A batch of a worker that died may wait in the queue without the memory it lies in: then it is an OSError.
         except (RuntimeError, OSError, EOFError) as error:
-            ended = wait([process.sentinel for process in self._processes], timeout=1)
-            dead = [str(process.pid) for process in self._processes if process.sentinel in ended]
+            workers = getattr(getattr(self._loader, "_iterator", None), "_workers", ())
+            ended = wait([worker.sentinel for worker in workers], timeout=1)
+            dead = [str(worker.pid) for worker in workers if worker.sentinel in ended]
             if not dead:
                 raise
             self.close()

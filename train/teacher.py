@@ -70,7 +70,7 @@ def listen(
 ) -> Lesson:
     """Computes what the teachers say of a store into `path` (.f16), its index beside it, or opens what is there.
 
-    With several it is the mean of their log posteriors, normalised: what most of them hold unlikely stays so.
+    With several it is the mean of their log posteriors, normalised: what any of them holds very unlikely stays so.
     """
     index_path = path.with_suffix(".npz")
     ids = [utterance.id for utterance in store.utterances]
