@@ -75,10 +75,9 @@ def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
         raise InputError(f"there is no row {', '.join(unknown)}; there are {', '.join(ROWS)}")
     corpora = tuple(str(options.corpora / name) for name in recipe.corpora)
     options.runs.mkdir(parents=True, exist_ok=True)
-    common, shared = replace(recipe.options, epochs=options.epochs), options.runs / "features"
-    rows: dict[str, dict[str, Any]] = {}
-    taught = teach(recipe.teachers, corpora, options.runs, True, tqdm.write, shared)
-    common = replace(common, teacher=tuple(found["model"] for found in taught.values()))
+    shared, rows = options.runs / "features", dict[str, dict[str, Any]]()
+    _, taught = teach(recipe, corpora, options.runs, True, tqdm.write, shared)
+    common = replace(taught, epochs=options.epochs)
     for row, values in ROWS.items():
         folder, left = options.runs / re.sub(r"\W+", "-", row), dict(values)
         trained = changed(common, left)

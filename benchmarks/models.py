@@ -308,8 +308,8 @@ def teachers(recipe: str) -> str:
         return ""
     networks, weight = (teacher.network for teacher in read.teachers), read.options.teacher_share
     said = ", then ".join(f"{net.kind.upper()}, {net.layers} layers of {net.hidden} reals" for net in networks)
-    whose = "larger networks" if len(read.teachers) > 1 else "a larger network"
-    after = "; each trained with those before it" if len(read.teachers) > 1 else ""
+    several = len(read.teachers) > 1
+    whose, after = ("larger networks", "; each trained with those before it") if several else ("a larger network", "")
     return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors ({weight:g}) of {whose} ({said}{after})"
 
 

@@ -123,8 +123,7 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
     """
     specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
     run = folder / "float32"
-    result = teach(recipe.teachers, specs, folder, resume, say, features)
-    options = replace(recipe.options, teacher=tuple(taught["model"] for taught in result.values()))
+    result, options = teach(recipe, specs, folder, resume, say, features)
     result["float32"] = train(specs, run, options, resume and run.is_dir(), say, features)
     _, held, problems = read_training_sets(specs, options)
     dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
@@ -148,24 +147,22 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
 
 
 def teach(
-    teachers: tuple[TrainOptions, ...],
-    specs: tuple[str, ...],
-    folder: Path,
-    resume: bool,
-    say: Callable[[str], None],
-    features: Path,
-) -> dict[str, dict[str, Any]]:
-    """Trains teachers one after another, each with those before it as its own; returns what `train` told of each.
+    recipe: Recipe, specs: tuple[str, ...], folder: Path, resume: bool, say: Callable[[str], None], features: Path
+) -> tuple[dict[str, dict[str, Any]], TrainOptions]:
+    """Trains a recipe's teachers one after another, each with those before it as its own.
+
+    Returns:
+        What `train` told of each, and the recipe's options with all of them.
 
     Raises:
         InputError: see `train`.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for number, options in enumerate(teachers, 1):
+    found, heard = dict[str, dict[str, Any]](), tuple[str, ...]()
+    for number, options in enumerate(recipe.teachers, 1):
         run = folder / f"teacher-{number}"
-        options = replace(options, teacher=tuple(taught["model"] for taught in found.values()))
-        found[run.name] = train(specs, run, options, resume and run.is_dir(), say, features)
-    return found
+        told = train(specs, run, replace(options, teacher=heard), resume and run.is_dir(), say, features)
+        found[run.name], heard = told, (*heard, told["model"])
+    return found, replace(recipe.options, teacher=heard)
 
 
 def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
