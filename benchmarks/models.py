@@ -3,8 +3,8 @@
     python benchmarks/models.py --corpora FOLDER [--peer-python PYTHON] [--utterances N]
 
 For each NAME-float32.pt of models/: the float32, int8 and int4 files on speechocean762 test (by age and gender too),
-LibriSpeech test_clean_a and the TIMIT sample without its SA sentences (scored over 37 phones), then the int8 file in
-noise and over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
+LibriSpeech test_clean_a and what is undamaged of the TIMIT sample, without SA sentences (over 37 phones), then the int8
+file in noise and over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from tetraphone.train.files import machine
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.scoring import Errors, matches
-from tetraphone.train.timit import read_phones, scored
+from tetraphone.train.timit import folded, read_timit, scored
 from tetraphone.train.training import recorded
 
 RATE = 16000
@@ -95,15 +95,8 @@ def test_sets(corpora: Path) -> Iterator[tuple[str, list[Item]]]:
             groups = (age_group(extra["age"]), {"f": "female", "m": "male"}[extra["gender"]]) if "age" in extra else ()
             items.append(Item(utterance.audio, utterance.start, utterance.duration, utterance.phones, groups))
         yield name, items
-    paths = sorted((corpora / "timit_sample").rglob("*.PHN"))
-    yield (
-        "timit_sample",
-        [
-            Item(path.with_suffix(".WAV"), 0.0, None, read_phones(path))
-            for path in paths
-            if not path.name.startswith("SA")
-        ],
-    )
+    timit = next(corpus for corpus in read_timit(corpora / "timit_sample") if corpus.part == "train").utterances
+    yield "timit_sample", [Item(utterance.audio, 0.0, None, folded(utterance.phones)) for utterance in timit]
 
 
 @dataclass

@@ -16,6 +16,10 @@ GREATEST_HEADER = 1024
 """Bytes that a WAV file without samples may have; one whose writer never filled in the size of its data has more."""
 LEAST_RATE = 1000
 """Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
+BLOCK = 512
+"""Samples over which `mispaired` compares bytes."""
+MISPAIRED = 4
+"""Blocks, more than chance could make."""
 
 
 def read_samples(path: Path, start: float = 0.0, duration: float | None = None) -> tuple[Samples, int]:
@@ -25,7 +29,7 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
         start, duration: the part to read, in seconds; all by default.
 
     Raises:
-        InputError: no such file, not a recording, or damaged; a rate below LEAST_RATE; samples that are not finite.
+        InputError: no such file, not a recording, or damaged; see `decode`.
     """
     try:
         with soundfile.SoundFile(os.fsencode(path)) as file:
@@ -35,22 +39,54 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
         raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
-    if not np.isfinite(samples).all():
-        raise InputError(f"{path} holds samples that are not finite; export the recording again")
     return samples, native
 
 
 def decode(file: soundfile.SoundFile, name: str, start: float, duration: float | None) -> tuple[Samples, int]:
-    """What `read_samples` gives of an open file, finite or not; `name` is for errors.
+    """What `read_samples` gives of an open file; `name` is for errors.
 
     Raises:
-        InputError: a rate below LEAST_RATE.
+        InputError: a rate below LEAST_RATE, samples that are not finite, or bytes that are paired wrongly.
     """
     if file.samplerate < LEAST_RATE:
         raise InputError(f"{name} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
     file.seek(min(round(start * file.samplerate), file.frames))
     frames = -1 if duration is None else round(duration * file.samplerate)
-    return file.read(frames, dtype="float32", always_2d=True), file.samplerate
+    samples = file.read(frames, dtype="float32", always_2d=True)
+    check(samples, name, start, file.samplerate)
+    return samples, file.samplerate
+
+
+def check(samples: Samples, name: str, start: float, rate: int) -> None:
+    """Raises InputError: samples [frames, channels] that are not finite, or whose bytes are paired wrongly."""
+    if not np.isfinite(samples).all():
+        raise InputError(f"{name} holds samples that are not finite; export it again")
+    if (first := mispaired(samples)) is not None:
+        fault = f"{name} is noise from second {start + first / rate:.2f} on: its bytes are paired wrongly"
+        raise InputError(f"{fault}, as after a copy as text or in another byte order; copy or export it again")
+
+
+def mispaired(samples: Samples) -> int | None:
+    """The first of the samples [frames, channels] that are made of the low byte of one and the high byte of the next.
+
+    A program that copies 16-bit samples as text takes carriage returns away, and all bytes behind one are paired
+    wrongly: the high ones are as rough as chance makes them (they differ by 85 from sample to sample), the low ones
+    smooth, which no sound is.
+    """
+
+    def roughness(bytes_: NDArray[np.int16]) -> NDArray[np.float64]:
+        """[blocks, channels]"""
+        blocks = bytes_.astype(np.int8).astype(np.int16).reshape(-1, BLOCK, samples.shape[1])
+        return np.asarray(np.abs(np.diff(blocks, axis=1)).mean(1))
+
+    for first in range(0, len(samples), BLOCK * BLOCK):
+        part = samples[first : first + BLOCK * BLOCK]
+        whole = np.clip(np.rint(part[: len(part) // BLOCK * BLOCK] * 32768), -32768, 32767).astype(np.int16)
+        high, low = roughness(whole >> 8), roughness(whole)
+        wrong = ((high > 70) & (high < 100) & (low > 0) & (low < 20)).any(1)
+        if wrong.sum() >= MISPAIRED:
+            return first + int(wrong.argmax()) * BLOCK
+    return None
 
 
 def to_mono(samples: Samples, native: int, rate: int) -> Samples:

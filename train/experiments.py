@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from .corpus import Corpus, Utterance, corpus_parts, read_corpus
+from .corpus import Utterance, corpus_parts, read_corpus
 from .data import FeatureStore, extract
 from .errors import InputError
 from .features import FeatureOptions
@@ -19,7 +20,7 @@ from .options import ReproduceOptions, TableName, TrainOptions
 from .quaternion import Initialisation
 from .report import write_report
 from .reproduce import RATES, Kind, Row, Say, Setting, Table, run_table
-from .timit import EXPECTED, FOLD, read_timit, scored
+from .timit import folded, read_timit, scored
 from .training import MODEL, read_training_sets
 
 
@@ -187,29 +188,24 @@ def open_setting(source: Path, folder: Path, _: str, asked: ReproduceOptions, sa
     train, dev, _problems = read_training_sets(specs, options)
     for name, utterances in (("train", train), ("dev", dev)):
         extract(utterances, options.features, features / f"{name}.f32", (1.0,), asked.jobs)
-    open_tests(source, features, asked.jobs)
+    stores = open_tests(source, features, asked.jobs)
+    say("to test on: " + ", ".join(f"{len(store.utterances):,} utterances of {name}" for name, store in stores.items()))
     return Setting(specs, options, features, partial(measure_open, source=source, features=features))
 
 
 def open_tests(source: Path, features: Path, workers: int) -> dict[str, FeatureStore]:
-    """The test sets, TIMIT's in phones of this package."""
+    """The test sets, of TIMIT what is whole, in phones of this package."""
     read = [corpus for corpus in read_timit(source / OPEN_CORPORA["timit"]) if corpus.part == "train"]
-    timit = [replace(u, phones=tuple(FOLD[s] for s in u.phones if s in FOLD)) for c in read for u in c.utterances]
+    timit = [replace(u, phones=folded(u.phones)) for c in read for u in c.utterances]
     ocean = read_corpus(str(source / OPEN_CORPORA["test"]), "test")
     sets: dict[str, Sequence[Utterance]] = {"speechocean762": ocean.utterances, "TIMIT sample": timit}
     stores = {
         name: extract(utterances, OPEN_OPTIONS.features, features / f"{name.replace(' ', '-')}.f32", (1.0,), workers)
         for name, utterances in sets.items()
     }
-    parts: list[Corpus | FeatureStore] = [ocean, *read, *stores.values()]
-    if left_out := [problem for part in parts for problem in _faults(part)]:
+    if left_out := [*ocean.problems, *chain.from_iterable(store.problems for store in stores.values())]:
         raise InputError(f"the test sets are not whole: {left_out[0]}; copy the corpora again")
     return stores
-
-
-def _faults(part: Corpus | FeatureStore) -> list[str]:
-    """What was left out, but for sentences on counts."""
-    return [problem for problem in part.problems if not problem.startswith(tuple(f"{name}: " for name in EXPECTED))]
 
 
 def measure_open(run: Path, source: Path, features: Path) -> dict[str, float]:

@@ -13,6 +13,7 @@ from lhotse.supervision import AlignmentItem, SupervisionSegment
 from tqdm import tqdm
 
 from . import read_speech, timit, wsj
+from .audio import check
 from .corpus import Corpus, Utterance, read_corpus, write_part
 from .data import frames_needed
 from .errors import InputError
@@ -142,7 +143,12 @@ def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, Supervisio
     try:
         with soundfile.SoundFile(utterance.audio) as file:
             samples, rate, channels = file.frames, file.samplerate, list(range(file.channels))
-            decoded = sum(len(block) for block in file.blocks(BLOCK, dtype="float32"))
+            decoded = 0
+            for block in file.blocks(BLOCK, dtype="float32", always_2d=True):
+                check(block, str(utterance.audio), decoded / rate, rate)
+                decoded += len(block)
+    except InputError as error:
+        return f"{utterance.id}: {error}"
     except (OSError, RuntimeError, TypeError) as error:
         return f"{utterance.id}: cannot read {utterance.audio}: {str(error).strip()}"
     if decoded != samples:

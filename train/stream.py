@@ -316,8 +316,6 @@ def _read_member(member: Member, archive: Path, rate: int, start: float, duratio
             samples, native = decode(recording, f"its recording in {archive}", start, duration)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         raise InputError(f"cannot read its recording in {archive}: {error}; write the archive again") from error
-    if not np.isfinite(samples).all():
-        raise InputError(f"its recording in {archive} holds samples that are not finite; write the archive again")
     return to_mono(samples, native, rate)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from .audio import read_samples
 from .corpus import Corpus, PhoneTimes, Utterance
 from .dictionary import split_words
 from .errors import InputError
@@ -73,7 +74,12 @@ def read_times(path: Path) -> PhoneTimes:
 
 def read_phones(path: Path) -> tuple[str, ...]:
     """The phones of a .PHN file in this package's set; raises what `read_times` raises."""
-    return tuple(FOLD[symbol] for symbol, _, _ in read_times(path) if symbol in FOLD)
+    return folded([symbol for symbol, _, _ in read_times(path)])
+
+
+def folded(symbols: Sequence[str]) -> tuple[str, ...]:
+    """TIMIT's symbols as phones of this package's set."""
+    return tuple(FOLD[symbol] for symbol in symbols if symbol in FOLD)
 
 
 def scored(phones: Sequence[str]) -> list[str]:
@@ -129,7 +135,7 @@ def _recordings(source: Path) -> dict[tuple[str, str, str], dict[str, Path]]:
 
 
 def _utterance(name: str, speaker: str, audio: Path) -> Utterance:
-    """Raises InputError: the recording is compressed, or a transcript is missing or damaged."""
+    """Raises InputError: the recording is compressed or damaged, or a transcript is missing or damaged."""
     if is_shortened(audio):
         fault = f"{audio} is compressed with shorten, which TIMIT's discs are not"
         raise InputError(f"{fault}; unpack it with `sph2pipe -f wav`")
@@ -138,6 +144,7 @@ def _utterance(name: str, speaker: str, audio: Path) -> Utterance:
         text = _beside(audio, "TXT").read_text(encoding="ascii").split(maxsplit=2)[2]
     except (OSError, ValueError, IndexError) as error:
         raise InputError(f"the text of {audio} cannot be read: {error}; copy the corpus again") from error
+    read_samples(audio)  # which finds what a copy as text has damaged
     phones = tuple(symbol for symbol, _, _ in times)
     extra = {"gender": speaker[0].lower()}
     return Utterance(name, speaker, audio, 0.0, times[-1][2], phones, " ".join(split_words(text)), times, extra)
