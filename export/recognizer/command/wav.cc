@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -20,6 +21,8 @@ namespace {
 constexpr std::size_t kBufferBytes = 65536;  // more than a frame, whose size is 16 bits of the header
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint32_t kUnknown32 = 0xFFFFFFFF;
+constexpr std::uint64_t kBlock = 512;  // samples over which bytes are compared
+constexpr int kMostWrong = 3;          // blocks that chance may make
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
 
 // WAV files and all processors that we build for are little-endian.
@@ -48,6 +51,29 @@ int MuLaw(unsigned code) {
 }
 
 }  // namespace
+
+bool Pairing::Wrong(std::int16_t sample) {
+  const auto high = static_cast<std::int8_t>(sample >> 8);
+  const auto low = static_cast<std::int8_t>(sample & 0xFF);
+  const std::uint64_t place = samples_++ % kBlock;
+  if (place > 0) {
+    high_ += std::abs(high - last_high_);
+    low_ += std::abs(low - last_low_);
+  } else {
+    high_ = low_ = 0;
+  }
+  last_high_ = high;
+  last_low_ = low;
+  if (place + 1 < kBlock) return false;
+  // Bytes of chance differ by 85 from sample to sample; where the low ones are smooth instead, they are the high ones.
+  constexpr int kSteps = kBlock - 1;
+  const std::uint64_t block = samples_ / kBlock - 1;
+  if (block % kBlock == 0) wrong_ = 0;
+  if (high_ > 70 * kSteps && high_ < 100 * kSteps && low_ > 0 && low_ < 20 * kSteps && ++wrong_ == 1) {
+    first_ = block * kBlock;
+  }
+  return wrong_ > kMostWrong;
+}
 
 Result<ReadBytes> OpenBytes(const std::string& path) {
   const int descriptor = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -227,9 +253,16 @@ Result<std::size_t> SampleReader::Read(float* samples, std::size_t most) {
     if (remaining_ != kUnknown) remaining_ -= std::min(*count, wanted);
   }
   const std::size_t count = std::min(held_ / frame, most);
-  const bool plain =
-      coding_ == Coding::kPcm && width_ == 2 && channels_ == 1;  // most are: the rest takes ten times as long
+  const bool pairs = coding_ == Coding::kPcm && width_ == 2;
+  const bool plain = pairs && channels_ == 1;  // most are: the rest takes ten times as long
   for (std::size_t i = 0; i < count; ++i) {
+    if (pairs && pairing_.Wrong(As<std::int16_t>(buffer_.get() + i * frame))) {
+      return Error{ErrorCode::kInvalidArgument,
+                   name_ + " is noise from sample " + std::to_string(pairing_.first()) + " (" +
+                       std::to_string(pairing_.first() * 1000 / rate_) +
+                       " ms) on: its bytes are paired wrongly, as after a copy as text or in another byte order; "
+                       "copy or export it again"};
+    }
     if (plain) {
       samples[i] = static_cast<float>(As<std::int16_t>(buffer_.get() + 2 * i)) / 32768.0f;
       continue;

@@ -18,6 +18,25 @@ using ReadBytes = std::function<Result<std::size_t>(std::uint8_t* to, std::size_
 // The bytes of a file; of standard input for "-".
 Result<ReadBytes> OpenBytes(const std::string& path);
 
+// Tells 16-bit samples that are made of the low byte of one and the high byte of the next, as a copy as text leaves them
+// and as another byte order has them; train/audio.py's `mispaired`, a sample at a time.
+class Pairing {
+ public:
+  // Whether enough blocks are wrong to rule chance out.
+  bool Wrong(std::int16_t sample);
+  // The first sample of the first of them.
+  std::uint64_t first() const { return first_; }
+
+ private:
+  std::uint64_t samples_ = 0;
+  std::uint64_t first_ = 0;
+  int wrong_ = 0;  // blocks, of the last kBlock at most
+  int high_ = 0;   // sums of differences within a block
+  int low_ = 0;
+  std::int8_t last_high_ = 0;
+  std::int8_t last_low_ = 0;
+};
+
 class SampleReader {
  public:
   // Reads the header up to the first sample. `name` is for errors. A WAV file that gives 0 or the greatest number as
@@ -27,7 +46,8 @@ class SampleReader {
   static Result<SampleReader> Raw(ReadBytes read, std::string name, int rate);
 
   // 1 to `most` samples, the channels' mean, as soon as there are any; 0 at the end. They lie in [-1, 1], save for
-  // those that a floating-point file has beyond it. A sample that is not finite is an error.
+  // those that a floating-point file has beyond it. A sample that is not finite is an error, and so are 16-bit samples
+  // whose bytes are paired wrongly.
   Result<std::size_t> Read(float* samples, std::size_t most);
 
   int rate() const { return rate_; }
@@ -62,6 +82,7 @@ class SampleReader {
   std::uint64_t frames_ = 0;                // given
   std::unique_ptr<std::uint8_t[]> buffer_;  // what was read and not given
   std::size_t held_ = 0;                    // its bytes
+  Pairing pairing_;                         // of the first channel
 };
 
 }  // namespace tetraphone
