@@ -50,7 +50,9 @@ def scored(phones: Sequence[str]) -> list[str]:
 
 
 def main(options: Options) -> None:
-    utterances = read_timit(options.timit)[0].utterances
+    timit = read_timit(options.timit)[0]
+    utterances = timit.utterances
+    print(f"{len(utterances)} utterances;", *timit.problems[:3], sep="\n  ", file=sys.stderr)
     speakers = sorted({utterance.speaker for utterance in utterances})
     start = load_checkpoint(options.model)
     common = TrainOptions(

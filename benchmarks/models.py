@@ -3,8 +3,8 @@
     python benchmarks/models.py --corpora FOLDER [--peer-python PYTHON] [--utterances N]
 
 For each NAME-float32.pt of models/: the float32, int8 and int4 files on speechocean762 test (by age and gender too),
-LibriSpeech test_clean_a and what is undamaged of the TIMIT sample, without SA sentences (over 37 phones), then the int8
-file in noise and over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
+LibriSpeech test_clean_a and the TIMIT sample without SA sentences and damaged recordings (over 37 phones), then the
+int8 file in noise and over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
 """
 
 import hashlib
@@ -36,6 +36,7 @@ from tetraphone.quant.quantize import load
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.confidence import calibration_error
 from tetraphone.train.corpus import read_corpus
+from tetraphone.train.dictionary import pronounce, read_dictionary
 from tetraphone.train.files import machine
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
@@ -81,6 +82,8 @@ class Item:
     phones: tuple[str, ...]
     groups: tuple[str, ...] = ()
     """What it counts for besides the whole set."""
+    words: str = ""
+    """Its text, where the phones are other than a dictionary's."""
 
 
 def age_group(age: int) -> str:
@@ -95,8 +98,9 @@ def test_sets(corpora: Path) -> Iterator[tuple[str, list[Item]]]:
             groups = (age_group(extra["age"]), {"f": "female", "m": "male"}[extra["gender"]]) if "age" in extra else ()
             items.append(Item(utterance.audio, utterance.start, utterance.duration, utterance.phones, groups))
         yield name, items
-    timit = next(corpus for corpus in read_timit(corpora / "timit_sample") if corpus.part == "train").utterances
-    yield "timit_sample", [Item(utterance.audio, 0.0, None, folded(utterance.phones)) for utterance in timit]
+    timit = next(corpus for corpus in read_timit(corpora / "timit_sample") if corpus.part == "train")
+    print(f"timit_sample: {len(timit.utterances)} utterances;", *timit.problems[:3], sep="\n  ", file=sys.stderr)
+    yield "timit_sample", [Item(u.audio, 0.0, None, folded(u.phones), words=u.text) for u in timit.utterances]
 
 
 @dataclass
@@ -185,6 +189,14 @@ def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
         yield item, read_recording(item.audio, RATE, item.start, item.duration)
 
 
+def dictionary_rate(items: list[Item]) -> float:
+    """Percent of hand-made phones (37) that the dictionary's pronunciation of the words has otherwise."""
+    score, dictionary = Score(), read_dictionary()
+    for item in items:
+        score.add(item, pronounce(item.words.split(), dictionary)[0])
+    return float(score.summary()["37 phones"])
+
+
 def peer_score(python: Path, items: list[Item]) -> dict[str, Any]:
     """pocketsphinx on the same recordings; its silences and fillers are left out."""
     score = Score()
@@ -237,6 +249,7 @@ def measure(options: Options) -> dict[str, Any]:
         if options.peer_python is not None:  # at the same time: it takes longer than all of ours
             pool = ThreadPoolExecutor(1)
             peers = {set_name: pool.submit(peer_score, options.peer_python, items) for set_name, items in sets.items()}
+        result["dictionary on timit_sample"] = dictionary_rate(sets["timit_sample"])
         for set_name, items in sets.items():
             scores: dict[tuple[str, str], Score] = defaultdict(Score)
             bad: dict[tuple[str, str], Score] = defaultdict(Score)
@@ -356,6 +369,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         robust=table(robust),
         confusions=", ".join(model["confusions"]),
         calibration=ocean["calibration error"],
+        dictionary=figures["dictionary on timit_sample"],
         sums=table(sums),
         revision=figures["revision"],
         processor=figures["processor"],

@@ -313,7 +313,9 @@ def test_loud_and_coarse_sounds_are_no_wrong_pairs(tmp_path: Path) -> None:
         (np.sign(noise), "PCM_16"),
         (np.zeros(RATE), "PCM_16"),
         (5 * noise, "FLOAT"),
-        (np.sign(tone(RATE, 3999.0)), "ULAW"),
+        *((np.sign(tone(RATE, hertz, 1.0)), "PCM_16") for hertz in (2200.0, 2500.0, 3100.0, 3999.0)),
+        *((2 * tone(RATE, 3000.0, 1.0), subtype) for subtype in ("PCM_16", "PCM_24", "ALAW", "ULAW")),
+        (np.clip(np.convolve(noise, np.ones(3)) * 5, -1, 1), "PCM_16"),
     ):
         soundfile.write(path, sound, RATE, subtype)
         assert len(read_recording(path, RATE)) == len(sound)

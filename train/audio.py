@@ -18,6 +18,8 @@ LEAST_RATE = 1000
 """Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
 BLOCK = 512
 """Samples over which `mispaired` compares bytes."""
+SPAN = 512 * BLOCK
+"""Samples among which it wants MISPAIRED blocks."""
 MISPAIRED = 4
 """Blocks, more than chance could make."""
 
@@ -53,37 +55,37 @@ def decode(file: soundfile.SoundFile, name: str, start: float, duration: float |
     file.seek(min(round(start * file.samplerate), file.frames))
     frames = -1 if duration is None else round(duration * file.samplerate)
     samples = file.read(frames, dtype="float32", always_2d=True)
-    check(samples, name, start, file.samplerate)
+    check(samples, file, name, start)
     return samples, file.samplerate
 
 
-def check(samples: Samples, name: str, start: float, rate: int) -> None:
-    """Raises InputError: samples [frames, channels] that are not finite, or whose bytes are paired wrongly."""
+def check(samples: Samples, file: soundfile.SoundFile, name: str, start: float) -> None:
+    """Looks at samples [frames, channels] of an open file, which begin at `start` seconds; `name` is for errors.
+
+    Raises:
+        InputError: they are not finite, or have 16 bits whose bytes are paired wrongly.
+    """
     if not np.isfinite(samples).all():
         raise InputError(f"{name} holds samples that are not finite; export it again")
-    if (first := mispaired(samples)) is not None:
-        fault = f"{name} is noise from second {start + first / rate:.2f} on: its bytes are paired wrongly"
+    if file.subtype == "PCM_16" and (first := mispaired(samples[:, 0])) is not None:
+        fault = f"{name} is noise from second {start + first / file.samplerate:.2f} on: its bytes are paired wrongly"
         raise InputError(f"{fault}, as after a copy as text or in another byte order; copy or export it again")
 
 
 def mispaired(samples: Samples) -> int | None:
-    """The first of the samples [frames, channels] that are made of the low byte of one and the high byte of the next.
+    """The first of 16-bit samples [frames] that are made of the low byte of one and the high byte of the next.
 
-    A program that copies 16-bit samples as text takes carriage returns away, and all bytes behind one are paired
-    wrongly: the high ones are as rough as chance makes them (they differ by 85 from sample to sample), the low ones
-    smooth, which no sound is.
+    A program that copies as text makes one byte of a carriage return before a line feed, and all that follows is paired
+    wrongly: high bytes are what chance makes them (221 values in a block, 85 apart from sample to sample), low ones are
+    smooth. No sound is like this; a clipped one has smooth low bytes, but few high ones.
     """
-
-    def roughness(bytes_: NDArray[np.int16]) -> NDArray[np.float64]:
-        """[blocks, channels]"""
-        blocks = bytes_.astype(np.int8).astype(np.int16).reshape(-1, BLOCK, samples.shape[1])
-        return np.asarray(np.abs(np.diff(blocks, axis=1)).mean(1))
-
-    for first in range(0, len(samples), BLOCK * BLOCK):
-        part = samples[first : first + BLOCK * BLOCK]
-        whole = np.clip(np.rint(part[: len(part) // BLOCK * BLOCK] * 32768), -32768, 32767).astype(np.int16)
-        high, low = roughness(whole >> 8), roughness(whole)
-        wrong = ((high > 70) & (high < 100) & (low > 0) & (low < 20)).any(1)
+    for first in range(0, len(samples), SPAN):
+        part = samples[first : first + SPAN]
+        pairs = (part[: len(part) // BLOCK * BLOCK] * 32768).astype(np.int16).reshape(-1, BLOCK)
+        high, low = (bytes_.astype(np.int8).astype(np.int16) for bytes_ in (pairs >> 8, pairs))
+        rough, smooth = (np.abs(np.diff(bytes_, axis=1)).mean(1) for bytes_ in (high, low))
+        values = 1 + (np.diff(np.sort(high, axis=1), axis=1) > 0).sum(1)
+        wrong = (rough > 70) & (rough < 100) & (smooth > 0) & (smooth < 20) & (values >= 160)
         if wrong.sum() >= MISPAIRED:
             return first + int(wrong.argmax()) * BLOCK
     return None

@@ -13,15 +13,12 @@ from lhotse.supervision import AlignmentItem, SupervisionSegment
 from tqdm import tqdm
 
 from . import read_speech, timit, wsj
-from .audio import check
+from .audio import SPAN, check
 from .corpus import Corpus, Utterance, read_corpus, write_part
 from .data import frames_needed
 from .errors import InputError
 from .features import FeatureOptions
 from .files import new_folder
-
-BLOCK = 65536
-"""Samples decoded at a time."""
 
 
 def prepare(form: str, source: Path, destination: Path, dictionary: Path | None = None) -> dict[str, Any]:
@@ -144,8 +141,8 @@ def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, Supervisio
         with soundfile.SoundFile(utterance.audio) as file:
             samples, rate, channels = file.frames, file.samplerate, list(range(file.channels))
             decoded = 0
-            for block in file.blocks(BLOCK, dtype="float32", always_2d=True):
-                check(block, str(utterance.audio), decoded / rate, rate)
+            for block in file.blocks(SPAN, dtype="float32", always_2d=True):
+                check(block, file, str(utterance.audio), decoded / rate)
                 decoded += len(block)
     except InputError as error:
         return f"{utterance.id}: {error}"

@@ -22,7 +22,8 @@ constexpr std::size_t kBufferBytes = 65536;  // more than a frame, whose size is
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint32_t kUnknown32 = 0xFFFFFFFF;
 constexpr std::uint64_t kBlock = 512;  // samples over which bytes are compared
-constexpr int kMostWrong = 3;          // blocks that chance may make
+constexpr std::uint64_t kSpan = 512;   // blocks, of which chance may make kMostWrong
+constexpr int kMostWrong = 3;
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
 
 // WAV files and all processors that we build for are little-endian.
@@ -61,17 +62,18 @@ bool Pairing::Wrong(std::int16_t sample) {
     low_ += std::abs(low - last_low_);
   } else {
     high_ = low_ = 0;
+    high_bytes_.reset();
   }
+  high_bytes_.set(static_cast<std::uint8_t>(high));
   last_high_ = high;
   last_low_ = low;
   if (place + 1 < kBlock) return false;
-  // Bytes of chance differ by 85 from sample to sample; where the low ones are smooth instead, they are the high ones.
+  // Chance makes 221 values, 85 apart; where the low bytes are smooth instead, they are the high ones of sound.
   constexpr int kSteps = kBlock - 1;
+  const bool chance = high_ > 70 * kSteps && high_ < 100 * kSteps && high_bytes_.count() >= 160;
   const std::uint64_t block = samples_ / kBlock - 1;
-  if (block % kBlock == 0) wrong_ = 0;
-  if (high_ > 70 * kSteps && high_ < 100 * kSteps && low_ > 0 && low_ < 20 * kSteps && ++wrong_ == 1) {
-    first_ = block * kBlock;
-  }
+  if (block % kSpan == 0) wrong_ = 0;
+  if (chance && low_ > 0 && low_ < 20 * kSteps && ++wrong_ == 1) first_ = block * kBlock;
   return wrong_ > kMostWrong;
 }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,8 +19,8 @@ using ReadBytes = std::function<Result<std::size_t>(std::uint8_t* to, std::size_
 // The bytes of a file; of standard input for "-".
 Result<ReadBytes> OpenBytes(const std::string& path);
 
-// Tells 16-bit samples that are made of the low byte of one and the high byte of the next, as a copy as text leaves them
-// and as another byte order has them; train/audio.py's `mispaired`, a sample at a time.
+// Tells 16-bit samples that are made of the low byte of one and the high byte of the next, as a copy as text leaves
+// them and as another byte order has them; train/audio.py's `mispaired`, a sample at a time.
 class Pairing {
  public:
   // Whether enough blocks are wrong to rule chance out.
@@ -30,9 +31,10 @@ class Pairing {
  private:
   std::uint64_t samples_ = 0;
   std::uint64_t first_ = 0;
-  int wrong_ = 0;  // blocks, of the last kBlock at most
-  int high_ = 0;   // sums of differences within a block
+  int wrong_ = 0;                // blocks, of the span so far
+  int high_ = 0;                 // sums of differences within a block
   int low_ = 0;
+  std::bitset<256> high_bytes_;  // that the block has
   std::int8_t last_high_ = 0;
   std::int8_t last_low_ = 0;
 };
@@ -47,7 +49,7 @@ class SampleReader {
 
   // 1 to `most` samples, the channels' mean, as soon as there are any; 0 at the end. They lie in [-1, 1], save for
   // those that a floating-point file has beyond it. A sample that is not finite is an error, and so are 16-bit samples
-  // whose bytes are paired wrongly.
+  // whose bytes are paired wrongly (in the first channel).
   Result<std::size_t> Read(float* samples, std::size_t most);
 
   int rate() const { return rate_; }
