@@ -112,10 +112,12 @@ benchmark: setup
 	  --recordings $(CORPORA)/speechocean762/WAVE --output benchmarks/results/recognizer.json \
 	  $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON)),@echo "skipped: the recogniser, which needs the model of make demo")
 
-# The models that ship, from corpora to cards: hours of one core each; continues where it was interrupted.
+# The models that ship, from corpora to cards: hours of one core each; continues where it was interrupted. All have the
+# teachers of the first.
 RECIPES ?= pretrained tiny
 models: setup
-	for recipe in $(RECIPES); do \
+	for recipe in $(RECIPES); do mkdir -p build/$$recipe; \
+	  test $$recipe = pretrained || cp -rn build/pretrained/teacher-* build/$$recipe/; \
 	  $(TETRAPHONE) train --recipe $$recipe $(CORPORA) --output build/$$recipe --resume || exit 1; \
 	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte models/ || exit 1; done
 	$(BIN)/python benchmarks/models.py --corpora $(CORPORA) $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON))

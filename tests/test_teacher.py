@@ -180,6 +180,13 @@ def test_another_teacher_or_other_recordings_do_not_go_on_with_a_run(
     loaded.save(path)
     with pytest.raises(InputError, match=r"the teacher changed since .*last\.pt"):
         train((str(corpus),), tmp_path / "run", taught, True, silent)
+    elsewhere = replace(taught, teacher=(str(tmp_path / "elsewhere.pt"),))
+    loaded.save(tmp_path / "elsewhere.pt")
+    with pytest.raises(InputError, match=r"made with other options \(teacher\)"):
+        train((str(corpus),), tmp_path / "run", elsewhere, True, silent)
+    (tmp_path / "elsewhere.pt").write_bytes(before)
+    train((str(corpus),), tmp_path / "run", elsewhere, True, silent)
+    (tmp_path / "run" / "curves.png").unlink()
     path.write_bytes(before)
     corpus.write_text("".join(lines[:-1]))
     with pytest.raises(InputError, match=r"the corpora changed since .*last\.pt"):

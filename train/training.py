@@ -196,6 +196,8 @@ class Run:
         defaults, ours, theirs = map(recorded, records)
         theirs = defaults | theirs  # an option that is newer than the file was not used
         different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
+        if "teacher" in different and self._has_teachers_of(content):
+            different.remove("teacher")
         if different == ["epochs"] and ours["schedule"] == "cooldown":
             before = content["training"]["epoch"] + (content["training"]["batch"] > 0)  # the rate falls no earlier
             if before <= (1 - COOLDOWN) * min(ours["epochs"], theirs["epochs"]):
@@ -203,6 +205,11 @@ class Run:
         if different:
             raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
         return content
+
+    def _has_teachers_of(self, content: dict[str, Any]) -> bool:
+        """Whether a checkpoint's teachers are these, found elsewhere now."""
+        digest = content["training"].get("sources", {}).get("teacher")
+        return digest == weights_digest([load_checkpoint(Path(path)) for path in self.options.teacher])
 
     def prepare(self, say: Callable[[str], None]) -> None:
         """Reads the corpora, builds the model, computes features."""
