@@ -119,7 +119,7 @@ models: setup
 	for recipe in $(RECIPES); do mkdir -p build/$$recipe; \
 	  test $$recipe = pretrained || cp -rn build/pretrained/teacher-* build/$$recipe/; \
 	  $(TETRAPHONE) train --recipe $$recipe $(CORPORA) --output build/$$recipe --resume || exit 1; \
-	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte models/ || exit 1; done
+	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte build/$$recipe/english*.json models/ || exit 1; done
 	$(BIN)/python benchmarks/models.py --corpora $(CORPORA) $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON))
 
 clean:

@@ -319,6 +319,16 @@ def teachers(recipe: str) -> str:
     return f"; beside CTC (weight {1 - weight:g}) it learned the posteriors ({weight:g}) of {whose} ({said}{after})"
 
 
+def held_out(told: dict[str, Any]) -> str:
+    """What training told of the speakers that were held out, as the card tells it."""
+    files = ", ".join(
+        f"{name} {told[name]['calibrated_phone_error_rate']:.1f} %" for name in ("float32", "int8", "int4")
+    )
+    taught = " and ".join(f"{run['phone_error_rate']:.1f} %" for name, run in told.items() if "teacher" in name)
+    before = f"{told['float32']['phone_error_rate']:.1f} %"
+    return f"{files}; before the blank was fitted {before}" + (f", as its teachers {taught}" if taught else "")
+
+
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
 
 
@@ -364,6 +374,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         seed=trained["seed"],
         augmentation=augmentation(trained),
         teachers=teachers(recipe),
+        held=held_out(json.loads((models / f"{name}.json").read_text(encoding="utf-8"))),
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),

@@ -1,5 +1,6 @@
 """Recipes: what is read, what is refused, and a small one from corpora to models."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def test_the_recipes_of_the_package_are_read() -> None:
     pretrained, tiny = (read_recipe(name, DEFAULTS) for name in ("pretrained", "tiny"))
     assert pretrained.options.network.parameters(480, 40) <= 700_000
     assert tiny.options.network.parameters(480, 40) <= 250_000
-    assert tiny.options == changed(pretrained.options, {"hidden": 160, "epochs": 40})
+    assert tiny.options == changed(pretrained.options, {"hidden": 160})
     assert tiny.teachers == pretrained.teachers
     assert pretrained.options.threads == 1
     assert tiny.corpora == pretrained.corpora
@@ -126,6 +127,11 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
         for trained in ("teacher-1", "teacher-2", "float32", "int4"):
             result[trained].pop("seconds")
     assert again == first
+    told = json.loads((tmp_path / "run" / "small.json").read_text(encoding="utf-8"))
+    assert {name: told[name]["phone_error_rate"] for name in told if "teacher" in name} == {
+        name: first[name]["phone_error_rate"] for name in ("teacher-1", "teacher-2")
+    }
+    assert told["int4"] == first["int4"] | {"seconds": told["int4"]["seconds"]}
     corpus = read_corpus(str(tiny_corpus), "train")
     for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):
         result = evaluate(load_model(tmp_path / "run" / name), corpus, 0, lines.append)

@@ -126,6 +126,17 @@ def test_a_card_says_what_training_varied_and_refuses_other_recipes(load: Load) 
     assert varied == f"three speeds, vocal tracts of other lengths, {rooms}"
 
 
+def test_a_card_tells_of_the_speakers_held_out(load: Load) -> None:
+    told: dict[str, Any] = {
+        name: {"phone_error_rate": 12.34, "calibrated_phone_error_rate": 11.11} for name in ("float32", "int8", "int4")
+    }
+    said = "float32 11.1 %, int8 11.1 %, int4 11.1 %; before the blank was fitted 12.3 %"
+    held_out = load("models").held_out
+    assert held_out(told) == said
+    taught = {f"teacher-{number}": {"phone_error_rate": 10.0 + number} for number in (1, 2)}
+    assert held_out(taught | told) == f"{said}, as its teachers 11.0 % and 12.0 %"
+
+
 def test_a_card_tells_of_every_teacher(load: Load, tmp_path: Path) -> None:
     models, path = load("models"), tmp_path / "mine.toml"
     begin = "; beside CTC (weight 0.5) it learned the posteriors (0.5) of"

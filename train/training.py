@@ -208,7 +208,7 @@ class Run:
 
     def _has_teachers_of(self, content: dict[str, Any]) -> bool:
         """Whether a checkpoint's teachers are these, found elsewhere now."""
-        digest = content["training"].get("sources", {}).get("teacher")
+        digest: str | None = content["training"].get("sources", {}).get("teacher")
         return digest == weights_digest([load_checkpoint(Path(path)) for path in self.options.teacher])
 
     def prepare(self, say: Callable[[str], None]) -> None:
