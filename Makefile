@@ -113,11 +113,12 @@ benchmark: setup
 	  $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON)),@echo "skipped: the recogniser, which needs the model of make demo")
 
 # The models that ship, from corpora to cards: hours of one core each; continues where it was interrupted. All have the
-# teachers of the first.
+# teachers of pretrained.
 RECIPES ?= pretrained tiny
 models: setup
 	for recipe in $(RECIPES); do mkdir -p build/$$recipe; \
-	  test $$recipe = pretrained || cp -rn build/pretrained/teacher-* build/$$recipe/; \
+	  if [ $$recipe != pretrained -a -d build/pretrained/teacher-1 ]; then \
+	    cp -ru build/pretrained/teacher-* build/$$recipe/ || exit 1; fi; \
 	  $(TETRAPHONE) train --recipe $$recipe $(CORPORA) --output build/$$recipe --resume || exit 1; \
 	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte build/$$recipe/english*.json models/ || exit 1; done
 	$(BIN)/python benchmarks/models.py --corpora $(CORPORA) $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON))

@@ -231,12 +231,14 @@ def measure(options: Options) -> dict[str, Any]:
         loaded: dict[tuple[str, str], Any] = {}
         for name in names:
             checkpoint = load(options.models / f"{name}-float32.pt")
+            recipe_of(name, checkpoint.options)
             floats = Path(folder) / f"{name}-float32.pte"
             export(checkpoint, floats)
             result["models"][name] = {
                 "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
                 "network": {**checkpoint.options["network"]},
                 "trained": checkpoint.options,
+                "held out": json.loads((options.models / f"{name}.json").read_text(encoding="utf-8")),
                 "delay seconds": round(checkpoint.features.delay, 4),
                 "files": {},
             }
@@ -245,11 +247,11 @@ def measure(options: Options) -> dict[str, Any]:
                 loaded[name, number_format] = load_model(path)
                 result["models"][name]["files"][number_format] = {"bytes": path.stat().st_size, "sets": {}}
         sets = {set_name: items[: options.utterances] for set_name, items in test_sets(options.corpora)}
+        result["dictionary on timit_sample"] = dictionary_rate(sets["timit_sample"])
         peers: dict[str, Future[dict[str, Any]]] = {}
         if options.peer_python is not None:  # at the same time: it takes longer than all of ours
             pool = ThreadPoolExecutor(1)
             peers = {set_name: pool.submit(peer_score, options.peer_python, items) for set_name, items in sets.items()}
-        result["dictionary on timit_sample"] = dictionary_rate(sets["timit_sample"])
         for set_name, items in sets.items():
             scores: dict[tuple[str, str], Score] = defaultdict(Score)
             bad: dict[tuple[str, str], Score] = defaultdict(Score)
@@ -274,7 +276,9 @@ def measure(options: Options) -> dict[str, Any]:
         if peers:
             result["pocketsphinx"] = {set_name: score.result() for set_name, score in peers.items()}
         elif before.exists():
-            result["pocketsphinx"] = json.loads(before.read_text(encoding="utf-8")).get("pocketsphinx", {})
+            kept = json.loads(before.read_text(encoding="utf-8")).get("pocketsphinx", {})
+            if all(kept.get(name, {}).get("utterances") == len(items) for name, items in sets.items()):
+                result["pocketsphinx"] = kept
     return result
 
 
@@ -345,12 +349,11 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
     kept = {set_name: "37 phones" if set_name == "timit_sample" else "all" for set_name in sets}
     rates: list[list[object]] = [["phone error rate, %", "bytes", *sets]]
     for number_format, file in files.items():
-        rates.append(
-            [number_format, f"{file['bytes']:,}", *(file["sets"][set_name][kept[set_name]] for set_name in sets)]
-        )
+        measured = [f"{file['sets'][set_name][kept[set_name]]:.2f}" for set_name in sets]
+        rates.append([number_format, f"{file['bytes']:,}", *measured])
     if figures.get("pocketsphinx"):
-        peer = figures["pocketsphinx"]
-        rates.append(["pocketsphinx 5, phone loop", "", *(peer[set_name][kept[set_name]] for set_name in sets)])
+        measured = [f"{figures['pocketsphinx'][set_name][kept[set_name]]:.2f}" for set_name in sets]
+        rates.append(["pocketsphinx 5, phone loop", "", *measured])
     ocean = files["int8"]["sets"]["speechocean762/test"]
     groups: list[list[object]] = [["speakers", "phone error rate, %"]]
     groups += [[group, ocean[group]] for group in ("children to 12", "13 to 19", "20 and older", "female", "male")]
@@ -374,7 +377,7 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         seed=trained["seed"],
         augmentation=augmentation(trained),
         teachers=teachers(recipe),
-        held=held_out(json.loads((models / f"{name}.json").read_text(encoding="utf-8"))),
+        held=held_out(model["held out"]),
         rates=table(rates),
         groups=table(groups),
         robust=table(robust),

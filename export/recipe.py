@@ -16,7 +16,7 @@ from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
-from tetraphone.train.files import machine, write_atomically
+from tetraphone.train.files import write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.training import MODEL, read_training_sets, train
@@ -120,8 +120,8 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
 def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
     """Trains, calibrates, quantises and exports into `folder`; what is done already is kept with `resume`.
 
-    What it returns stays in `folder`/NAME.json: of the teachers, the float32 run and each number format, errors on the
-    speakers held out and what was fitted on them, percent, and bytes.
+    What it returns stays in `folder`/NAME.json, without paths and times: of the teachers, the float32 run and each
+    number format, errors on the speakers held out (percent), what was fitted on them, and bytes.
 
     Raises:
         InputError: see `train`, `calibrate`, `quantize`, `export`.
@@ -148,8 +148,12 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
         result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
         result[number_format] |= fitted(confidence)
     shutil.rmtree(features, ignore_errors=True)
+    told = {
+        run: {name: value for name, value in found.items() if name not in ("model", "seconds")}
+        for run, found in result.items()
+    }
     with write_atomically(folder / f"{recipe.name}.json") as temporary:
-        temporary.write_text(json.dumps({**machine(), **result}, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return result
 
 

@@ -318,6 +318,8 @@ def test_loud_and_coarse_sounds_are_no_wrong_pairs(tmp_path: Path) -> None:
         (np.clip(np.convolve(noise, np.ones(3)) * 5, -1, 1), "PCM_16"),
     ):
         soundfile.write(path, sound, RATE, subtype)
+        coarse = np.clip(read_recording(path, RATE), -1, 1)
+        soundfile.write(path, coarse, RATE, "PCM_16")
         assert len(read_recording(path, RATE)) == len(sound)
 
 

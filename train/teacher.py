@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +59,16 @@ def load_teacher(path: Path, phones: tuple[str, ...], features: FeatureOptions) 
     return teacher
 
 
-def weights_digest(teachers: Sequence[Checkpoint]) -> str:
-    """SHA-256 of all weights."""
-    weights = (weight for teacher in teachers for weight in teacher.model.state_dict().values())
-    return hashlib.sha256(b"".join(weight.numpy().tobytes() for weight in weights)).hexdigest()
+def teachers_digest(teachers: Sequence[Checkpoint]) -> str:
+    """SHA-256 of all that decides what they say: network, normalisation and weights of each."""
+    digest = hashlib.sha256()
+    for teacher in teachers:
+        digest.update(json.dumps(asdict(teacher.network)).encode())
+        for part in (teacher.normalisation.mean, teacher.normalisation.deviation):
+            digest.update(part.tobytes())
+        for name, weight in teacher.model.state_dict().items():
+            digest.update(name.encode() + weight.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def listen(
@@ -74,7 +80,7 @@ def listen(
     """
     index_path = path.with_suffix(".npz")
     ids = [utterance.id for utterance in store.utterances]
-    source = json.dumps([weights_digest(teachers), store.ends.tolist(), ids])
+    source = json.dumps([teachers_digest(teachers), store.ends.tolist(), ids])
     if not index_path.exists() or np.load(index_path)["source"] != source:
         index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside another's posteriors
         ends = _listen(teachers, store, path, device, bfloat16)

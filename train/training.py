@@ -42,7 +42,7 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .stream import StreamedBatches, streamed_normalisation
-from .teacher import Distilled, listen, load_teacher, weights_digest
+from .teacher import Distilled, listen, load_teacher, teachers_digest
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
@@ -209,7 +209,7 @@ class Run:
     def _has_teachers_of(self, content: dict[str, Any]) -> bool:
         """Whether a checkpoint's teachers are these, found elsewhere now."""
         digest: str | None = content["training"].get("sources", {}).get("teacher")
-        return digest == weights_digest([load_checkpoint(Path(path)) for path in self.options.teacher])
+        return digest == teachers_digest([load_checkpoint(Path(path)) for path in self.options.teacher])
 
     def prepare(self, say: Callable[[str], None]) -> None:
         """Reads the corpora, builds the model, computes features."""
@@ -289,7 +289,7 @@ class Run:
         )
 
     def _taught(self, teachers: list[Checkpoint], store: FeatureStore) -> Distilled:
-        self.sources["teacher"] = weights_digest(teachers)
+        self.sources["teacher"] = teachers_digest(teachers)
         lesson = listen(teachers, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint32_t kUnknown32 = 0xFFFFFFFF;
 constexpr std::uint64_t kBlock = 512;  // samples over which bytes are compared
 constexpr std::uint64_t kSpan = 512;   // blocks, of which chance may make kMostWrong
-constexpr int kMostWrong = 3;
+constexpr int kMostWrong = 1;
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
 
 // WAV files and all processors that we build for are little-endian.
