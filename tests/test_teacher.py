@@ -186,6 +186,10 @@ def test_another_teacher_or_other_recordings_do_not_go_on_with_a_run(
         train((str(corpus),), tmp_path / "run", elsewhere, True, silent)
     (tmp_path / "elsewhere.pt").write_bytes(before)
     train((str(corpus),), tmp_path / "run", elsewhere, True, silent)
+    shifted = load_checkpoint(tmp_path / "elsewhere.pt")
+    replace(shifted, normalisation=replace(shifted.normalisation, mean=shifted.normalisation.mean + 1)).save(path)
+    with pytest.raises(InputError, match=r"the teacher changed since .*last\.pt"):
+        train((str(corpus),), tmp_path / "run", taught, True, silent)
     (tmp_path / "run" / "curves.png").unlink()
     path.write_bytes(before)
     corpus.write_text("".join(lines[:-1]))

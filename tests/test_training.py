@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,13 @@ def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole
     assert np.array_equal(then.normalisation.mean, first.normalisation.mean)
     for name, weight in first.model.state_dict().items():
         assert torch.allclose(then.model.state_dict()[name], weight, atol=1e-6)
+    moved = tmp_path / "moved.pt"
+    first.save(moved)
+    resume = partial(train, (str(tiny_corpus),), tmp_path / "run", resume=True, say=lambda line: None)
+    assert resume(options=replace(options, init=str(moved)))["model"] == str(tmp_path / "run" / "model.pt")
+    then.save(moved)
+    with pytest.raises(InputError, match=r"made with other options \(init\)"):
+        resume(options=replace(options, init=str(moved)))
 
 
 @pytest.mark.parametrize(

@@ -59,14 +59,14 @@ def load_teacher(path: Path, phones: tuple[str, ...], features: FeatureOptions) 
     return teacher
 
 
-def teachers_digest(teachers: Sequence[Checkpoint]) -> str:
+def checkpoints_digest(checkpoints: Sequence[Checkpoint]) -> str:
     """SHA-256 of all that decides what they say: network, normalisation and weights of each."""
     digest = hashlib.sha256()
-    for teacher in teachers:
-        digest.update(json.dumps(asdict(teacher.network)).encode())
-        for part in (teacher.normalisation.mean, teacher.normalisation.deviation):
+    for checkpoint in checkpoints:
+        digest.update(json.dumps(asdict(checkpoint.network)).encode())
+        for part in (checkpoint.normalisation.mean, checkpoint.normalisation.deviation):
             digest.update(part.tobytes())
-        for name, weight in teacher.model.state_dict().items():
+        for name, weight in checkpoint.model.state_dict().items():
             digest.update(name.encode() + weight.numpy().tobytes())
     return digest.hexdigest()
 
@@ -80,7 +80,7 @@ def listen(
     """
     index_path = path.with_suffix(".npz")
     ids = [utterance.id for utterance in store.utterances]
-    source = json.dumps([teachers_digest(teachers), store.ends.tolist(), ids])
+    source = json.dumps([checkpoints_digest(teachers), store.ends.tolist(), ids])
     if not index_path.exists() or np.load(index_path)["source"] != source:
         index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside another's posteriors
         ends = _listen(teachers, store, path, device, bfloat16)

@@ -42,7 +42,7 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .stream import StreamedBatches, streamed_normalisation
-from .teacher import Distilled, listen, load_teacher, teachers_digest
+from .teacher import Distilled, checkpoints_digest, listen, load_teacher
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
@@ -175,7 +175,11 @@ class Run:
         self.loss_sum, self.loss_batches = 0.0, 0
         self.infinite: list[str] = []
         self.sources: dict[str, str] = {}
-        """Digests of what the options only name."""
+        """Digests of what the options only name: it may lie elsewhere when a run goes on, but not be another."""
+        if self.start is not None:
+            self.sources["init"] = checkpoints_digest([self.start])
+        if options.teacher:
+            self.sources["teacher"] = checkpoints_digest([load_checkpoint(Path(path)) for path in options.teacher])
 
     @property
     def record(self) -> dict[str, Any]:
@@ -195,9 +199,11 @@ class Run:
         records = asdict(TrainOptions()), self.record, content["options"]
         defaults, ours, theirs = map(recorded, records)
         theirs = defaults | theirs  # an option that is newer than the file was not used
-        different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name))
-        if "teacher" in different and self._has_teachers_of(content):
-            different.remove("teacher")
+        sources = content["training"].get("sources", {})  # runs of before there were some have none
+        same = {name for name in sources if sources[name] == self.sources.get(name)}
+        different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name) and name not in same)
+        if new := sorted(self.sources.keys() & sources.keys() - same - {*different}):
+            raise InputError(f"the {' and the '.join(new)} changed since {path} was made; train anew")
         if different == ["epochs"] and ours["schedule"] == "cooldown":
             before = content["training"]["epoch"] + (content["training"]["batch"] > 0)  # the rate falls no earlier
             if before <= (1 - COOLDOWN) * min(ours["epochs"], theirs["epochs"]):
@@ -205,11 +211,6 @@ class Run:
         if different:
             raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
         return content
-
-    def _has_teachers_of(self, content: dict[str, Any]) -> bool:
-        """Whether a checkpoint's teachers are these, found elsewhere now."""
-        digest: str | None = content["training"].get("sources", {}).get("teacher")
-        return digest == teachers_digest([load_checkpoint(Path(path)) for path in self.options.teacher])
 
     def prepare(self, say: Callable[[str], None]) -> None:
         """Reads the corpora, builds the model, computes features."""
@@ -289,7 +290,6 @@ class Run:
         )
 
     def _taught(self, teachers: list[Checkpoint], store: FeatureStore) -> Distilled:
-        self.sources["teacher"] = teachers_digest(teachers)
         lesson = listen(teachers, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
@@ -444,14 +444,13 @@ class Run:
         """Continues from what `saved` gave.
 
         Raises:
-            InputError: the corpora or the teacher are no longer those that the run began with.
+            InputError: the corpora are no longer those that the run began with.
         """
         checkpoint = from_content(content, self.folder / LAST)
         self.model.load_state_dict(checkpoint.model.state_dict())
         training = dict(checkpoint.training)
-        sources = training.pop("sources", {})  # runs of before there were some have none
-        if new := [name for name, digest in sources.items() if digest != self.sources.get(name)]:
-            raise InputError(f"the {' and the '.join(new)} changed since {self.folder / LAST} was made; train anew")
+        if training.pop("sources", self.sources)["corpora"] != self.sources["corpora"]:
+            raise InputError(f"the corpora changed since {self.folder / LAST} was made; train anew")
         self.optimizer.load_state_dict(training.pop("optimizer"))
         if self.average is not None:
             self.average.load_state_dict(training.pop("average"))
