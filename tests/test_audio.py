@@ -226,10 +226,20 @@ def test_a_raw_file_has_no_rate_and_is_named(tmp_path: Path) -> None:
         read_recording(tmp_path / "sound.raw", RATE)
 
 
-@pytest.mark.parametrize("place", ["absent.wav", "", "file.wav/below.wav"])
-def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "what"),
+    [
+        ("absent.wav", "no such file"),
+        ("", "it is a folder"),
+        ("file.wav/below.wav", "no such file"),
+        ("file.wav", "it is empty"),
+        ("text.wav", "Format not recognised"),
+    ],
+)
+def test_what_is_no_recording_is_named_with_the_reason(tmp_path: Path, place: str, what: str) -> None:
     (tmp_path / "file.wav").touch()
-    with pytest.raises(InputError, match=f"cannot read the recording {tmp_path / place}"):
+    (tmp_path / "text.wav").write_text("hello")
+    with pytest.raises(InputError, match=f"^cannot read the recording {tmp_path / place}: {what}; give"):
         read_recording(tmp_path / place, RATE)
 
 

@@ -39,9 +39,20 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
                 raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
             samples, native = decode(file, str(path), start, duration)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
-        what = "no such file" if not path.exists() else str(error).strip().rstrip(".")
-        raise InputError(f"cannot read the recording {path}: {what}; give a file that libsndfile decodes") from error
+        fault = f"cannot read the recording {path}: {_what_is_wrong(path, error)}"
+        raise InputError(f"{fault}; give a file that libsndfile decodes") from error
     return samples, native
+
+
+def _what_is_wrong(path: Path, error: Exception) -> str:
+    """Why a recording could not be opened, in less than libsndfile's words where the file tells."""
+    if not path.exists():
+        return "no such file"
+    if path.is_dir():
+        return "it is a folder"
+    if path.is_file() and path.stat().st_size == 0:
+        return "it is empty"
+    return str(getattr(error, "error_string", error)).strip().rstrip(".")
 
 
 def decode(file: soundfile.SoundFile, name: str, start: float, duration: float | None) -> tuple[Samples, int]:
