@@ -330,7 +330,7 @@ def held_out(told: dict[str, Any]) -> str:
     )
     taught = " and ".join(f"{run['phone_error_rate']:.1f} %" for name, run in told.items() if "teacher" in name)
     before = f"{told['float32']['phone_error_rate']:.1f} %"
-    return f"{files}; before the blank was fitted {before}" + (f", as its teachers {taught}" if taught else "")
+    return f"{files}; before the blank was fitted {before}" + (f", its teachers {taught}" if taught else "")
 
 
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))

@@ -134,7 +134,7 @@ def test_a_card_tells_of_the_speakers_held_out(load: Load) -> None:
     held_out = load("models").held_out
     assert held_out(told) == said
     taught = {f"teacher-{number}": {"phone_error_rate": 10.0 + number} for number in (1, 2)}
-    assert held_out(taught | told) == f"{said}, as its teachers 11.0 % and 12.0 %"
+    assert held_out(taught | told) == f"{said}, its teachers 11.0 % and 12.0 %"
 
 
 def test_a_card_tells_of_every_teacher(load: Load, tmp_path: Path) -> None:
