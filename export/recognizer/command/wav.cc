@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -21,8 +22,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 65536;  // more than a frame, whose size is 16 bits of the header
 constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 constexpr std::uint32_t kUnknown32 = 0xFFFFFFFF;
-constexpr std::uint64_t kBlock = 512;  // samples over which bytes are compared
-constexpr std::uint64_t kSpan = 512;   // blocks, of which chance may make kMostWrong
+constexpr std::uint64_t kSpan = 512;  // blocks, of which chance may make kMostWrong
 constexpr int kMostWrong = 1;
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
 
@@ -53,28 +53,29 @@ int MuLaw(unsigned code) {
 
 }  // namespace
 
-bool Pairing::Wrong(std::int16_t sample) {
-  const auto high = static_cast<std::int8_t>(sample >> 8);
-  const auto low = static_cast<std::int8_t>(sample & 0xFF);
-  const std::uint64_t place = samples_++ % kBlock;
-  if (place > 0) {
-    high_ += std::abs(high - last_high_);
-    low_ += std::abs(low - last_low_);
-  } else {
-    high_ = low_ = 0;
-    high_bytes_.reset();
-  }
-  high_bytes_.set(static_cast<std::uint8_t>(high));
-  last_high_ = high;
-  last_low_ = low;
-  if (place + 1 < kBlock) return false;
-  // Chance makes 221 values, 85 apart; where the low bytes are smooth instead, they are the high ones of sound.
-  constexpr int kSteps = kBlock - 1;
-  const bool chance = high_ > 70 * kSteps && high_ < 100 * kSteps && high_bytes_.count() >= 160;
+bool Pairing::BlocksAreWrong() {
   const std::uint64_t block = samples_ / kBlock - 1;
   if (block % kSpan == 0) wrong_ = 0;
-  if (chance && low_ > 0 && low_ < 20 * kSteps && ++wrong_ == 1) first_ = block * kBlock;
+  if (BlockIsWrong() && ++wrong_ == 1) first_ = block * kBlock;
   return wrong_ > kMostWrong;
+}
+
+// Chance makes 221 values of the high bytes, 85 apart; where the low ones are smooth instead, they are the high ones of
+// sound.
+bool Pairing::BlockIsWrong() const {
+  constexpr int kSteps = kBlock - 1;
+  auto high = [this](std::size_t i) { return block_[i] >> 8; };
+  auto low = [this](std::size_t i) { return static_cast<std::int8_t>(block_[i] & 0xFF); };
+  int rough = 0;
+  int smooth = 0;
+  for (std::size_t i = 1; i < kBlock; ++i) {
+    rough += std::abs(high(i) - high(i - 1));
+    smooth += std::abs(low(i) - low(i - 1));
+  }
+  if (rough <= 70 * kSteps || rough >= 100 * kSteps || smooth == 0 || smooth >= 20 * kSteps) return false;
+  std::bitset<256> values;
+  for (std::size_t i = 0; i < kBlock; ++i) values.set(static_cast<std::uint8_t>(high(i)));
+  return values.count() >= 160;
 }
 
 Result<ReadBytes> OpenBytes(const std::string& path) {

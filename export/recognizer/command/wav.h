@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include <bitset>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,19 +24,22 @@ Result<ReadBytes> OpenBytes(const std::string& path);
 class Pairing {
  public:
   // Whether enough blocks are wrong to rule chance out.
-  bool Wrong(std::int16_t sample);
+  bool Wrong(std::int16_t sample) {
+    block_[samples_++ % kBlock] = sample;
+    return samples_ % kBlock == 0 && BlocksAreWrong();
+  }
   // The first sample of the first of them.
   std::uint64_t first() const { return first_; }
 
  private:
+  static constexpr std::size_t kBlock = 512;  // samples over which bytes are compared
+  bool BlocksAreWrong();
+  bool BlockIsWrong() const;
+
+  std::array<std::int16_t, kBlock> block_;  // the last samples
   std::uint64_t samples_ = 0;
   std::uint64_t first_ = 0;
-  int wrong_ = 0;                // blocks, of the span so far
-  int high_ = 0;                 // sums of differences within a block
-  int low_ = 0;
-  std::bitset<256> high_bytes_;  // that the block has
-  std::int8_t last_high_ = 0;
-  std::int8_t last_low_ = 0;
+  int wrong_ = 0;  // blocks, of the span so far
 };
 
 class SampleReader {
