@@ -52,7 +52,7 @@ def scored(phones: Sequence[str]) -> list[str]:
 def main(options: Options) -> None:
     timit = read_timit(options.timit)[0]
     utterances = timit.utterances
-    print(f"{len(utterances)} utterances;", *timit.problems[:3], sep="\n  ", file=sys.stderr)
+    print(*timit.problems[:3], sep="\n", file=sys.stderr)
     speakers = sorted({utterance.speaker for utterance in utterances})
     start = load_checkpoint(options.model)
     common = TrainOptions(

@@ -98,8 +98,8 @@ def test_sets(corpora: Path) -> Iterator[tuple[str, list[Item]]]:
             groups = (age_group(extra["age"]), {"f": "female", "m": "male"}[extra["gender"]]) if "age" in extra else ()
             items.append(Item(utterance.audio, utterance.start, utterance.duration, utterance.phones, groups))
         yield name, items
-    timit = next(corpus for corpus in read_timit(corpora / "timit_sample") if corpus.part == "train")
-    print(f"timit_sample: {len(timit.utterances)} utterances;", *timit.problems[:3], sep="\n  ", file=sys.stderr)
+    timit = read_timit(corpora / "timit_sample")[0]
+    print(*timit.problems[:3], sep="\n", file=sys.stderr)
     yield "timit_sample", [Item(u.audio, 0.0, None, folded(u.phones), words=u.text) for u in timit.utterances]
 
 
@@ -191,10 +191,10 @@ def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
 
 def dictionary_rate(items: list[Item]) -> float:
     """Percent of hand-made phones (37) that the dictionary's pronunciation of the words has otherwise."""
-    score, dictionary = Score(), read_dictionary()
+    errors, dictionary = Errors(), read_dictionary()
     for item in items:
-        score.add(item, pronounce(item.words.split(), dictionary)[0])
-    return float(score.summary()["37 phones"])
+        errors.add(scored(item.phones), scored(pronounce(item.words.split(), dictionary)[0]))
+    return round(errors.phone_error_rate, 2)
 
 
 def peer_score(python: Path, items: list[Item]) -> dict[str, Any]:
@@ -348,12 +348,14 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
     sets = list(files["int8"]["sets"])
     kept = {set_name: "37 phones" if set_name == "timit_sample" else "all" for set_name in sets}
     rates: list[list[object]] = [["phone error rate, %", "bytes", *sets]]
+
+    def rate(title: str, size: str, measured: dict[str, Any]) -> None:
+        rates.append([title, size, *(f"{measured[set_name][kept[set_name]]:.2f}" for set_name in sets)])
+
     for number_format, file in files.items():
-        measured = [f"{file['sets'][set_name][kept[set_name]]:.2f}" for set_name in sets]
-        rates.append([number_format, f"{file['bytes']:,}", *measured])
+        rate(number_format, f"{file['bytes']:,}", file["sets"])
     if figures.get("pocketsphinx"):
-        measured = [f"{figures['pocketsphinx'][set_name][kept[set_name]]:.2f}" for set_name in sets]
-        rates.append(["pocketsphinx 5, phone loop", "", *measured])
+        rate("pocketsphinx 5, phone loop", "", figures["pocketsphinx"])
     ocean = files["int8"]["sets"]["speechocean762/test"]
     groups: list[list[object]] = [["speakers", "phone error rate, %"]]
     groups += [[group, ocean[group]] for group in ("children to 12", "13 to 19", "20 and older", "female", "male")]

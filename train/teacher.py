@@ -16,7 +16,7 @@ from .data import Batch, FeatureStore, collate
 from .errors import InputError
 from .features import FeatureOptions
 from .files import write_atomically
-from .model import Checkpoint, load_checkpoint, score_index
+from .model import Checkpoint, score_index
 from .objective import Ctc
 
 LISTENED = 32
@@ -45,18 +45,16 @@ class Lesson:
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-torch.inf)
 
 
-def load_teacher(path: Path, phones: tuple[str, ...], features: FeatureOptions) -> Checkpoint:
-    """A checkpoint whose scores are those that a network of these phones and features gives.
+def check_teacher(teacher: Checkpoint, path: str, phones: tuple[str, ...], features: FeatureOptions) -> None:
+    """Whether a checkpoint's scores are those that a network of these phones and features gives; `path` is for errors.
 
     Raises:
-        InputError: there is no such checkpoint, or its outputs or frames are others.
+        InputError: its outputs or frames are others.
     """
-    teacher = load_checkpoint(path)
     if teacher.states or teacher.phones != phones:
         raise InputError(f"the teacher {path} has other outputs; train one by CTC with these phones")
     if teacher.features != features:
         raise InputError(f"the teacher {path} has {teacher.features}, not {features}; train one with the same")
-    return teacher
 
 
 def checkpoints_digest(checkpoints: Sequence[Checkpoint]) -> str:

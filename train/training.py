@@ -42,7 +42,7 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .stream import StreamedBatches, streamed_normalisation
-from .teacher import Distilled, checkpoints_digest, listen, load_teacher
+from .teacher import Distilled, check_teacher, checkpoints_digest, listen
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
@@ -163,6 +163,7 @@ class Run:
         if options.teacher and (options.alignments or options.stream):
             raise InputError("a teacher hears stored features, for CTC; leave out alignments and streams")
         self.start = load_checkpoint(Path(options.init)) if options.init else None
+        self.teachers = [load_checkpoint(Path(path)) for path in options.teacher]
         if self.start is not None:
             options = started_from(self.start, options)
         self.folder, self.options, self.corpora, self.rounded = folder, options, corpora, rounded
@@ -178,8 +179,8 @@ class Run:
         """Digests of what the options only name: it may lie elsewhere when a run goes on, but not be another."""
         if self.start is not None:
             self.sources["init"] = checkpoints_digest([self.start])
-        if options.teacher:
-            self.sources["teacher"] = checkpoints_digest([load_checkpoint(Path(path)) for path in options.teacher])
+        if self.teachers:
+            self.sources["teacher"] = checkpoints_digest(self.teachers)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -226,7 +227,8 @@ class Run:
             train, dev, problems = read_training_sets(self.corpora, options)
             self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
         self.objective: Objective = Ctc(self.phones)
-        teachers = [load_teacher(Path(path), self.phones, options.features) for path in options.teacher]
+        for teacher, path in zip(self.teachers, options.teacher, strict=True):
+            check_teacher(teacher, path, self.phones, options.features)
         if options.alignments:
             alignments = Alignments.load(Path(options.alignments))
             self.objective, self.phones = Frames(alignments), alignments.topology.phones
@@ -246,8 +248,8 @@ class Run:
         else:
             self.batches = self._stored(train)
             problems += self.batches.problems
-            if teachers:
-                self.objective = self._taught(teachers, self.batches.store)
+            if self.teachers:
+                self.objective = self._taught(self.batches.store)
         if self.processes.first:
             self.processes.wait()
         self.steps_per_epoch = self.batches.steps()
@@ -289,8 +291,8 @@ class Run:
             self.processes.count,
         )
 
-    def _taught(self, teachers: list[Checkpoint], store: FeatureStore) -> Distilled:
-        lesson = listen(teachers, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
+    def _taught(self, store: FeatureStore) -> Distilled:
+        lesson = listen(self.teachers, store, self.features / "teacher.f16", self.processes.device, self.bfloat16)
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
     def _stream(self) -> StreamedBatches:
