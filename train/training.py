@@ -132,8 +132,19 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether the processor has instructions for it; without, torch's products take many times as long."""
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    """Whether torch multiplies in bfloat16 by instructions of the processor; without, it takes many times as long.
+
+    The libraries under torch may be held to fewer instructions than the processor has (ONEDNN_MAX_CPU_ISA): a small
+    LSTM shows whether they run it.
+    """
+    if not (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()):
+        return False
+    try:
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            nn.LSTM(4, 4)(torch.zeros(1, 1, 4))
+    except RuntimeError:
+        return False
+    return True
 
 
 Rounded = Callable[[Tensor, Any], Tensor]
