@@ -106,7 +106,7 @@ def test_a_checkpoint_is_a_start_for_the_symbols_of_timit(run: Run, corpora: Pat
     common = ("--timit", sample, "--model", tmp_path / "model.pt", "--output", tmp_path / "found.json")
     run("finetune", *common, "--folds", 2, "--epochs", 1)
     report = json.loads((tmp_path / "found.json").read_text())
-    assert (report["speakers"], report["utterances"]) == (12, 71)
+    assert (report["speakers"], report["utterances"]) == (12, 96)
     starts = report["phone error rate"]
     assert list(starts) == ["random weights", str(tmp_path / "model.pt")]
     assert all(rate > 0 for rates in starts.values() for rate in rates.values())
