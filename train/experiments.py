@@ -194,7 +194,7 @@ def open_setting(source: Path, folder: Path, _: str, asked: ReproduceOptions, sa
 
 
 def open_tests(source: Path, features: Path, workers: int) -> dict[str, FeatureStore]:
-    """The test sets, TIMIT's in phones of this package and without damaged recordings."""
+    """The test sets, TIMIT's in phones of this package."""
     read = [corpus for corpus in read_timit(source / OPEN_CORPORA["timit"]) if corpus.part == "train"]
     timit = [replace(u, phones=folded(u.phones)) for c in read for u in c.utterances]
     ocean = read_corpus(str(source / OPEN_CORPORA["test"]), "test")
