@@ -50,6 +50,16 @@ def test_channels_are_averaged(tmp_path: Path) -> None:
     assert_is_the_tone(2 * read_recording(path, RATE))
 
 
+def test_one_channel_is_read_counted_from_0(tmp_path: Path) -> None:
+    path = tmp_path / "stereo.wav"
+    soundfile.write(path, np.stack([tone(RATE), np.zeros(RATE // 2)], axis=1), RATE)
+    assert_is_the_tone(read_recording(path, RATE, channel=0))
+    assert not read_recording(path, RATE, channel=1).any()
+    for channel in (2, -1):
+        with pytest.raises(InputError, match=rf"stereo\.wav has 2 channels, .* no channel {channel}$"):
+            read_recording(path, RATE, channel=channel)
+
+
 @pytest.mark.parametrize(
     ("form", "subtype", "tolerance"),
     [

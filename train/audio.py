@@ -24,11 +24,14 @@ MISPAIRED = 2
 """Blocks, more than chance could make."""
 
 
-def read_samples(path: Path, start: float = 0.0, duration: float | None = None) -> tuple[Samples, int]:
+def read_samples(
+    path: Path, start: float = 0.0, duration: float | None = None, channel: int | None = None
+) -> tuple[Samples, int]:
     """Samples [frames, channels] in [−1, 1] as the recording has them, and its rate in Hz.
 
     Args:
         start, duration: the part to read, in seconds; all by default.
+        channel: the one to read, counted from 0; all by default.
 
     Raises:
         InputError: no such file, not a recording, or damaged; see `decode`.
@@ -37,7 +40,7 @@ def read_samples(path: Path, start: float = 0.0, duration: float | None = None) 
         with soundfile.SoundFile(os.fsencode(path)) as file:
             if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
                 raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
-            samples, native = decode(file, str(path), start, duration)
+            samples, native = decode(file, str(path), start, duration, channel)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         fault = f"cannot read the recording {path}: {_what_is_wrong(path, error)}"
         raise InputError(f"{fault}; give a file that libsndfile decodes") from error
@@ -55,19 +58,24 @@ def _what_is_wrong(path: Path, error: Exception) -> str:
     return str(getattr(error, "error_string", error)).strip().rstrip(".")
 
 
-def decode(file: soundfile.SoundFile, name: str, start: float, duration: float | None) -> tuple[Samples, int]:
+def decode(
+    file: soundfile.SoundFile, name: str, start: float, duration: float | None, channel: int | None = None
+) -> tuple[Samples, int]:
     """What `read_samples` gives of an open file; `name` is for errors.
 
     Raises:
-        InputError: a rate below LEAST_RATE, samples that are not finite, or bytes that are paired wrongly.
+        InputError: a rate below LEAST_RATE, no such channel, samples that are not finite, or bytes that are paired
+            wrongly.
     """
+    if channel is not None and not 0 <= channel < file.channels:
+        raise InputError(f"{name} has {file.channels} channels, counted from 0: there is no channel {channel}")
     if file.samplerate < LEAST_RATE:
         raise InputError(f"{name} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
     file.seek(min(round(start * file.samplerate), file.frames))
     frames = -1 if duration is None else round(duration * file.samplerate)
     samples = file.read(frames, dtype="float32", always_2d=True)
     check(samples, file, name, start)
-    return samples, file.samplerate
+    return samples if channel is None else samples[:, channel : channel + 1], file.samplerate
 
 
 def check(samples: Samples, file: soundfile.SoundFile, name: str, start: float) -> None:
@@ -108,6 +116,11 @@ def to_mono(samples: Samples, native: int, rate: int) -> Samples:
     return np.asarray(soxr.resample(samples.mean(axis=1), native, rate, quality="HQ"), np.float32)
 
 
-def read_recording(path: Path, rate: int, start: float = 0.0, duration: float | None = None) -> Samples:
-    """A recording, or a part of it, as mono samples at `rate` Hz; see `read_samples` and `to_mono`."""
-    return to_mono(*read_samples(path, start, duration), rate)
+def read_recording(
+    path: Path, rate: int, start: float = 0.0, duration: float | None = None, channel: int | None = None
+) -> Samples:
+    """A recording, or a part of it, as mono samples at `rate` Hz: one channel, or by default the mean of all.
+
+    See `read_samples` and `to_mono`.
+    """
+    return to_mono(*read_samples(path, start, duration, channel), rate)
