@@ -3,8 +3,8 @@
     python benchmarks/models.py --corpora FOLDER [--peer-python PYTHON] [--utterances N]
 
 For each NAME-float32.pt of models/: the float32, int8 and int4 files on speechocean762 test (by age and gender too),
-LibriSpeech test_clean_a and the TIMIT sample without SA sentences (over 37 phones), then the int8 file in noise and over
-bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
+LibriSpeech test_clean_a and the TIMIT sample without SA sentences (over 37 phones), then the int8 file in noise and
+over bad lines. Writes models/figures.json and models/NAME.md. Best path, no language model.
 """
 
 import hashlib
