@@ -39,6 +39,8 @@ class Utterance:
     times: PhoneTimes | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What else the manifest says: labels, age, gender."""
+    channel: int | None = None
+    """Of the recording, counted from 0; None: the mean of all."""
 
 
 @dataclass(frozen=True)
