@@ -129,7 +129,7 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, 
     readable = False
     for utterance in tqdm(corpus.utterances, "evaluating", unit="utt", leave=False, dynamic_ncols=True):
         try:
-            yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration)
+            yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration, utterance.channel)
             readable = True
         except InputError as error:
             problems.append(f"{utterance.id}: {error}")

@@ -39,12 +39,14 @@ def energies_at(
     utterance: Utterance,
     options: FeatureOptions,
     speeds: Sequence[float],
-    read: Callable[[Path, int, float, float], Samples] | None = None,
+    read: Callable[[Path, int, float, float, int | None], Samples] | None = None,
 ) -> list[Frames] | str:
     """Log-mel energies at each speed, or what is wrong with the utterance; `read` stands for `read_recording`."""
     rate = options.sample_rate
     try:
-        samples = (read or read_recording)(utterance.audio, rate, utterance.start, utterance.duration)
+        samples = (read or read_recording)(
+            utterance.audio, rate, utterance.start, utterance.duration, utterance.channel
+        )
     except InputError as error:
         return f"{utterance.id}: {error}"
     if len(samples) < (utterance.duration - ROUNDING) * rate:

@@ -302,7 +302,9 @@ def _energies(item: Item, options: FeatureOptions, speed: float) -> Frames | str
     return made if isinstance(made, str) else made[0]
 
 
-def _read_member(member: Member, archive: Path, rate: int, start: float, duration: float) -> Samples:
+def _read_member(
+    member: Member, archive: Path, rate: int, start: float, duration: float, channel: int | None = None
+) -> Samples:
     """A recording in a Shar archive, as `read_recording` gives it.
 
     Raises:
@@ -313,7 +315,7 @@ def _read_member(member: Member, archive: Path, rate: int, start: float, duratio
             file.seek(member.offset)
             content = io.BytesIO(file.read(member.size))
         with soundfile.SoundFile(content) as recording:
-            samples, native = decode(recording, f"its recording in {archive}", start, duration)
+            samples, native = decode(recording, f"its recording in {archive}", start, duration, channel)
     except (OSError, RuntimeError, TypeError, MemoryError) as error:
         raise InputError(f"cannot read its recording in {archive}: {error}; write the archive again") from error
     return to_mono(samples, native, rate)
