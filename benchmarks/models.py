@@ -186,7 +186,7 @@ CONDITIONS: dict[str, Callable[[Samples, np.random.Generator], tuple[Samples, in
 
 def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
     for item in tqdm(items, name, unit="utt", leave=False, dynamic_ncols=True, disable=None):
-        yield item, read_recording(item.audio, RATE, item.start, item.duration, item.channel)
+        yield item, read_recording(item.audio, RATE, item.start, item.duration)
 
 
 def dictionary_rate(items: list[Item]) -> float:
