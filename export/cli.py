@@ -337,7 +337,8 @@ class Info:
     def run(self) -> dict[str, Any]:
         from importlib.metadata import version
 
-        from .native import PACKAGE
+        from tetraphone.train.native import PACKAGE
+
         from .operators import instruction_set, instruction_sets
 
         chosen, forced = instruction_set(), os.environ.get("TETRAPHONE_ISA")

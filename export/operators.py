@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from tetraphone.quant.weights import GROUP_WEIGHTS
 from tetraphone.train.errors import InputError
-
-from .native import library
+from tetraphone.train.native import library
 
 
 class Kind(IntEnum):

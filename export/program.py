@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from tetraphone.train.errors import InputError
+from tetraphone.train.native import library
 
-from .native import library
 from .operators import OPERATORS, Kind
 
 MAGIC = b"TETRAPHN"

@@ -22,9 +22,8 @@ from tyro.conf import arg
 from tetraphone.train.audio import Samples
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames
+from tetraphone.train.native import failure, int32, library
 from tetraphone.train.phones import TimedPhone
-
-from .native import library
 
 SHIPPED = Path(__file__).parent.parent / "models"
 DEMO = Path("demo")
@@ -54,6 +53,7 @@ class _Options(ctypes.Structure):
         ("pause", ctypes.c_double),
         ("keep_bands", ctypes.c_int32),
         ("keep_scores", ctypes.c_int32),
+        ("channel", ctypes.c_int32),
     )
 
 
@@ -66,13 +66,6 @@ class _Phone(ctypes.Structure):
     )
 
 
-def _int32(name: str, value: float) -> int:
-    """`value`, unless the C library would take it for another one."""
-    if value != int(value) or not -(2**31) <= value < 2**31:
-        raise InputError(f"{name} is {value}; give a whole number of at most 31 bits")
-    return int(value)
-
-
 def _path(path: Path) -> bytes:
     name = os.fsencode(path)
     if b"\0" in name:
@@ -80,22 +73,21 @@ def _path(path: Path) -> bytes:
     return name
 
 
-def _failed() -> InputError:
-    message: bytes = library().tetraphone_error()
-    return InputError(message.decode("utf-8", "replace"))
-
-
 def _check(code: int) -> int:
     if code < 0:
-        raise _failed()
+        raise failure()
     return code
 
 
-def _default(name: str) -> Any:
-    """A default of the library (recognizer/recognizer.h, decoder.h): there is no second copy of it."""
+def _defaults() -> _Options:
+    """The library's defaults (recognizer/recognizer.h, decoder.h): there is no second copy of them."""
     options = _Options()
     library().tetraphone_default_options(ctypes.byref(options))
-    return getattr(options, name)
+    return options
+
+
+def _default(name: str) -> Any:
+    return getattr(_defaults(), name)
 
 
 @dataclass(frozen=True)
@@ -115,10 +107,12 @@ class StreamOptions:
 
     def native(self, bands: bool, scores: bool) -> _Options:
         """As the C library takes them."""
-        grammar = None if self.grammar is None else _path(self.grammar)
-        return _Options(
-            _int32("beam", self.beam), grammar, self.grammar_scale, self.phone_bonus, self.pause, bands, scores
-        )
+        options = _defaults()
+        options.beam = int32("beam", self.beam)
+        options.grammar = None if self.grammar is None else _path(self.grammar)
+        options.grammar_scale, options.phone_bonus = self.grammar_scale, self.phone_bonus
+        options.pause, options.keep_bands, options.keep_scores = self.pause, bands, scores
+        return options
 
 
 class _Handle:
@@ -156,7 +150,7 @@ class Recognizer(_Handle):
 
     def __init__(self, handle: int) -> None:
         if not handle:
-            raise _failed()
+            raise failure()
         super().__init__(handle)
         self._info = _Info()
         _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(self._info)))
@@ -221,7 +215,7 @@ class Recognizer(_Handle):
         how = (StreamOptions() if options is None else options).native(bands, scores)
         handle = library().tetraphone_stream_open(self._handle, ctypes.byref(how))
         if not handle:
-            raise _failed()
+            raise failure()
         return Stream(handle, self)
 
     def recognize(self, samples: Samples, rate: int, options: StreamOptions | None = None) -> list[TimedPhone]:
@@ -258,7 +252,7 @@ class Stream(_Handle):
         channels = 1 if values.ndim == 1 else values.shape[1]
         pointer = values.ctypes.data_as(ctypes.c_void_p)
         frames = ctypes.c_size_t(len(values))
-        hertz = ctypes.c_int32(_int32("rate", rate))
+        hertz = ctypes.c_int32(int32("rate", rate))
         _check(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
 
     def finish(self) -> None:

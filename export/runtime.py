@@ -12,8 +12,8 @@ from executorch.runtime import Runtime, Verification
 from torch import Tensor
 
 from tetraphone.train.errors import InputError
+from tetraphone.train.native import library
 
-from .native import library
 from .program import MAX_FRAMES
 
 

@@ -14,8 +14,8 @@ from tetraphone.train.errors import InputError
 from tetraphone.train.files import revision, write_atomically
 from tetraphone.train.layers import Recurrent
 from tetraphone.train.model import Checkpoint
+from tetraphone.train.native import PACKAGE, check_network
 
-from .native import PACKAGE
 from .operators import Format, Kind, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from .recognizer import Recognizer
@@ -32,7 +32,8 @@ CHECK_FRAMES = 300
 def _weight(module: nn.Module | Tensor) -> tuple[Tensor, Tensor | None]:
     if isinstance(module, QuantizedWeight):
         return module.values, module.scales
-    assert isinstance(module, Tensor)
+    if not isinstance(module, Tensor):
+        raise InputError(f"a weight is a {type(module).__name__}, no tensor; this network cannot be exported")
     return module.detach().float(), None
 
 
@@ -40,16 +41,14 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     """The network's layers as packed blocks.
 
     Raises:
-        InputError: the network is real or bi-directional.
+        InputError: the network is none that a recogniser can run, or has weights beside those of its layers.
     """
-    model = checkpoint.to_ship().model
+    model, network, outputs = checkpoint.to_ship().model, checkpoint.network, len(checkpoint.phones) + 1
+    check_network(network.kind, network.direction, checkpoint.features.inputs, network.hidden, network.layers, outputs)
     recurrent, output = model.recurrent, model.output
-    assert isinstance(recurrent, Recurrent | QuantizedRecurrent)
-    assert isinstance(output, nn.Linear | QuantizedLinear)
-    network = checkpoint.network
-    if network.kind not in ("qlstm", "qrnn") or network.direction != "uni":
-        found = f"{network.kind} of direction {network.direction}"
-        raise InputError(f"cannot export a {found}; train a qlstm or qrnn of direction uni")
+    if not isinstance(recurrent, Recurrent | QuantizedRecurrent) or not isinstance(output, nn.Linear | QuantizedLinear):
+        found = f"{type(recurrent).__name__} and {type(output).__name__}"
+        raise InputError(f"the network is made of {found}; only recurrent layers and a linear one can be exported")
     kind = Kind.LSTM if network.kind == "qlstm" else Kind.RNN
     number_format = Format[checkpoint.quantization.upper()] if checkpoint.quantization else Format.FLOAT32
     layers, width = [], checkpoint.features.inputs
@@ -65,11 +64,12 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
         )
         layers.append(PackedLayer(kind, network.hidden, block))
         width = network.hidden
-    outputs = len(checkpoint.phones) + 1
     block = pack(Kind.LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
     layers.append(PackedLayer(Kind.LINEAR, outputs, block))
     matrices = len(_matrices(checkpoint.model))
-    assert matrices == 2 * network.layers + 1, f"{matrices} weight matrices, {2 * network.layers + 1} exported"
+    if matrices != 2 * network.layers + 1:
+        fault = f"the network has {matrices} weight matrices, {2 * network.layers + 1} of them in its layers"
+        raise InputError(f"{fault}; the others would be lost: it cannot be exported")
     return layers
 
 

@@ -88,10 +88,10 @@ def test_a_frame_is_a_whole_window(samples: int, frames: int) -> None:
     assert log_mel(0.1 * noise(samples), FeatureOptions()).shape == (frames, 40)
 
 
-@pytest.mark.parametrize("bands", [1, 2, 400])
+@pytest.mark.parametrize("bands", [1, 2, 200, 400])
 def test_bands_that_kaldi_refuses_are_an_error(bands: int) -> None:
-    with pytest.raises(InputError, match=f"bands={bands}"):
-        log_mel(0.1 * noise(400), FeatureOptions(bands=bands))
+    with pytest.raises(InputError, match=f"bands is {bands}; "):
+        FeatureOptions(bands=bands)
 
 
 @pytest.mark.parametrize(("rate", "channels"), [(48000, 2), (44100, 1), (22050, 2), (8000, 1)])
@@ -251,7 +251,7 @@ def test_a_hop_of_less_than_two_samples_is_refused(hop_ms: float) -> None:
 
 
 def test_a_stride_that_loses_frames_is_refused() -> None:
-    with pytest.raises(InputError, match="stride is 3, stack 2"):
+    with pytest.raises(InputError, match="stride is 3; give 1 to 2, the stack"):
         FeatureOptions(stack=2, stride=3)
 
 

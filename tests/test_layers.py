@@ -355,15 +355,15 @@ def test_bi_is_two_networks_planar_side_by_side(kind: str, direction: Direction)
 
 @every_direction
 def test_direction_is_saved_with_the_model(direction: Direction, tmp_path: Path) -> None:
-    features = FeatureOptions(bands=2, stack=1, stride=1)
-    options, statistics = NetworkOptions("qlstm", 8, 2, direction), np.ones(8, np.float32)
-    model = AcousticModel(options, 8, 40, torch.Generator().manual_seed(4)).eval()
+    features = FeatureOptions(bands=3, stack=1, stride=1)
+    options, statistics = NetworkOptions("qlstm", 8, 2, direction), np.ones(12, np.float32)
+    model = AcousticModel(options, 12, 40, torch.Generator().manual_seed(4)).eval()
     Checkpoint(model, options, features, Normalisation(statistics, statistics)).save(tmp_path / "model.pt")
     loaded = load_checkpoint(tmp_path / "model.pt")
     assert loaded.network.direction == direction
     assert isinstance(loaded.model, AcousticModel)
     assert loaded.model.recurrent.direction == direction
-    x, lengths = random(1, 5, 8).float(), torch.tensor([5])
+    x, lengths = random(1, 5, 12).float(), torch.tensor([5])
     assert torch.equal(loaded.model.eval().scores(x, lengths), model.scores(x, lengths))
 
 

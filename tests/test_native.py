@@ -227,5 +227,5 @@ def test_wheel_in_a_fresh_environment(model: Path, recordings: list[Path], tmp_p
         done = run(fresh / "bin" / command, *arguments, "--model", model, "--json", recordings[0], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == json.loads(here.stdout)
-    where = run(fresh / "bin" / "python", "-c", "import tetraphone.export.native as n; print(n.library()._name)")
+    where = run(fresh / "bin" / "python", "-c", "import tetraphone.train.native as n; print(n.library()._name)")
     assert where.stdout.startswith(str(fresh)), where.stdout + where.stderr

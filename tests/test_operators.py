@@ -15,13 +15,14 @@ from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from tetraphone.export import native, operators
-from tetraphone.export.native import LIBRARY, library
+from tetraphone.export import operators
 from tetraphone.export.operators import Format, Kind, instruction_set, pack, packed_shape, unpack
 from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.quant.weights import quantize_frame
+from tetraphone.train import native
 from tetraphone.train.errors import InputError
 from tetraphone.train.layers import KINDS, QLSTM, QRNN, QuaternionLinear
+from tetraphone.train.native import LIBRARY, library
 from tetraphone.train.quaternion import block_matrix
 
 ops = torch.ops.quaternion
@@ -414,7 +415,7 @@ def test_second_copy_of_the_library_does_not_abort(tmp_path: Path) -> None:
     script = f"""
 import ctypes
 from executorch.runtime import Runtime
-from tetraphone.export.native import library
+from tetraphone.train.native import library
 before = library()
 assert ctypes.CDLL({str(copy)!r})._handle != before._handle
 names = [name for name in Runtime.get().operator_registry.operator_names if name.startswith("quaternion::")]

@@ -18,13 +18,13 @@ import torch
 from checkpoints import FORMATS, energy_program, hand_made, make_checkpoint, plain
 
 from tetraphone.export.model import evaluate, load_model
-from tetraphone.export.native import library
 from tetraphone.export.recognizer import Recognizer, Stream, StreamOptions
 from tetraphone.export.writer import export
 from tetraphone.train.audio import Samples, read_recording
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
+from tetraphone.train.native import library
 from tetraphone.train.phones import TimedPhone
 from tetraphone.train.scoring import greedy
 

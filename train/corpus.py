@@ -14,6 +14,7 @@ from lhotse import Recording, SupervisionSegment
 
 from .errors import InputError
 from .files import write_atomically
+from .native import check_phones
 from .phones import ARPABET, unknown_phones
 
 Made = TypeVar("Made")
@@ -220,6 +221,7 @@ def _checked(utterance: Utterance) -> Utterance | str:
 def checked_phones(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(phone, str) for phone in value):
         raise TypeError("phones is not a list of strings")
+    check_phones(dict.fromkeys(value))
     return tuple(value)
 
 

@@ -1,6 +1,5 @@
 """Log-mel filter banks and their derivatives, one quaternion for each band and frame."""
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .audio import Samples
-from .errors import InputError
+from .native import check_features
 
 Frames = NDArray[np.float32]
 
@@ -23,7 +22,11 @@ LOOK_AHEAD = DELTA_ORDER * DELTA_WINDOW
 
 @dataclass(frozen=True)
 class FeatureOptions:
-    """Kaldi's filter bank without dither, on samples in [−1, 1]; other options as Kaldi's defaults."""
+    """Kaldi's filter bank without dither, on samples in [−1, 1]; other options as Kaldi's defaults.
+
+    Raises:
+        InputError: an option that no exported model could have, see `native.check_features`.
+    """
 
     sample_rate: int = 16000
     """Hz."""
@@ -39,13 +42,7 @@ class FeatureOptions:
     """Frames from one input of the network to the next: 3 gives a score every 30 ms, a third of the work."""
 
     def __post_init__(self) -> None:
-        for name in ("sample_rate", "bands", "window_ms", "hop_ms", "stack", "stride"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
-        if self.sample_rate * self.hop_ms < 2000:
-            raise InputError(f"hop_ms is {self.hop_ms}; at {self.sample_rate} Hz that is less than two samples")
-        if self.stride > self.stack:
-            raise InputError(f"stride is {self.stride}, stack {self.stack}: frames between inputs would be lost")
+        check_features(self)
 
     @property
     def inputs(self) -> int:
@@ -73,11 +70,7 @@ class FeatureOptions:
 
 
 def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
-    """Log-mel energies [frames, bands] of mono samples at the options' rate; no frame for less than a window.
-
-    Raises:
-        InputError: Kaldi has no filter bank of these options, such as more bands than the window resolves.
-    """
+    """Log-mel energies [frames, bands] of mono samples at the options' rate; no frame for less than a window."""
     kaldi = kaldi_native_fbank.FbankOptions()
     kaldi.frame_opts.samp_freq = options.sample_rate
     kaldi.frame_opts.frame_length_ms = options.window_ms
@@ -85,10 +78,7 @@ def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
     kaldi.frame_opts.dither = 0.0
     kaldi.mel_opts.num_bins = options.bands
     kaldi.mel_opts.low_freq = LOWEST_HZ
-    try:
-        bank = kaldi_native_fbank.OnlineFbank(kaldi)
-    except ValueError as error:
-        raise InputError(f"Kaldi has no filter bank for {options}: {error} Change bands or window_ms") from error
+    bank = kaldi_native_fbank.OnlineFbank(kaldi)
     bank.accept_waveform(options.sample_rate, samples.tolist())
     bank.input_finished()
     frames = [bank.get_frame(index) for index in range(bank.num_frames_ready)]

@@ -14,6 +14,7 @@ from .errors import InputError
 from .features import FeatureOptions, Normalisation
 from .files import revision, write_atomically
 from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State
+from .native import check_network, check_phones
 from .phones import ARPABET
 from .quaternion import Initialisation
 
@@ -56,6 +57,16 @@ class NetworkOptions:
             raise InputError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
         if self.dense < 0:
             raise InputError(f"dense is {self.dense}; give the reals of a layer, or 0 for none")
+        self.check(inputs=4, outputs=1)
+
+    def check(self, inputs: int, outputs: int) -> None:
+        """Refuses sizes that no recogniser could run, unless the network is one that is never exported.
+
+        Raises:
+            InputError: names the size and the limit.
+        """
+        if self.quaternion and self.direction == "uni" and not self.dense:
+            check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
 
     @property
     def quaternion(self) -> bool:
@@ -87,6 +98,7 @@ class AcousticModel(nn.Module):
 
     def __init__(self, options: NetworkOptions, inputs: int, outputs: int, generator: torch.Generator) -> None:
         super().__init__()
+        options.check(inputs, outputs)
         self.recurrent: Recurrent = KINDS[options.kind](
             inputs,
             options.hidden,
@@ -151,13 +163,15 @@ class Checkpoint:
         """Itself.
 
         Raises:
-            InputError: it is one of the paper's networks, which cannot be quantised, exported or decoded greedily.
+            InputError: it is one of the paper's networks, which cannot be quantised, exported or decoded greedily; or
+                its phone set is none that a file may have.
         """
         if self.states or self.network.dense:
             raise InputError(
                 "the network gives scores of hidden Markov states, or has a dense layer: it serves `tetraphone "
                 "reproduce` alone; train one with CTC and dense 0"
             )
+        check_phones(self.phones)
         return self
 
     def save(self, path: Path) -> None:

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "heap_bytes.h"
+#include "limits.h"
 #include "numerics.h"
 #include "spectrum.h"
 
 namespace tetraphone {
 namespace {
 
-constexpr std::size_t kReach = 6;  // frames that derivatives read on either side
+constexpr std::size_t kReach = kLookAhead;
 constexpr std::size_t kSpan = 2 * kReach + 1;
 constexpr std::size_t kComponents = 4;  // a band and its three derivatives
 
@@ -37,13 +38,15 @@ Failure CheckRange(const char* name, double value, double least, double most) {
   return Refusal(name, value, "give " + Text(least) + " to " + Text(most));
 }
 
-Failure CheckOptions(const FeatureOptions& o) {
+Failure CheckSizes(const FeatureOptions& o) {
   if (Failure failure = CheckRange("sample_rate", o.sample_rate, 1000, 192000)) return failure;
   if (Failure failure = CheckRange("bands", o.bands, 3, 256)) return failure;
   if (Failure failure = CheckRange("window_ms", o.window_ms, 1, 250)) return failure;
   if (Failure failure = CheckRange("hop_ms", o.hop_ms, 0.01, 1000)) return failure;
   if (Failure failure = CheckRange("stack", o.stack, 1, 16)) return failure;
-  if (Failure failure = CheckRange("stride", o.stride, 1, o.stack)) return failure;
+  if (o.stride < 1 || o.stride > o.stack) {
+    return Refusal("stride", o.stride, "give 1 to " + Text(o.stack) + ", the stack: no frame between inputs is lost");
+  }
   const std::string at = "at " + Text(o.sample_rate) + " Hz ";
   if (o.sample_rate * o.hop_ms < 2000) return Refusal("hop_ms", o.hop_ms, at + "give two samples or more");
   if (Samples(o, o.window_ms) < 5) return Refusal("window_ms", o.window_ms, at + "give five samples or more");
@@ -104,6 +107,11 @@ std::vector<Band> FilterBank(const FeatureOptions& options, std::size_t bins) {
   return bank;
 }
 
+Failure CheckBank(const FeatureOptions& o, const std::vector<Band>& bank) {
+  if (std::none_of(bank.begin(), bank.end(), [](const Band& band) { return band.weights.empty(); })) return std::nullopt;
+  return Refusal("bands", o.bands, "a window of " + Text(o.window_ms) + " ms resolves fewer");
+}
+
 // Kaldi's add-deltas, each order as one filter of kSpan taps: a regression over five frames, applied `order` times.
 std::vector<std::vector<float>> DeltaFilters() {
   std::vector<std::vector<float>> filters;
@@ -138,18 +146,19 @@ class FrontEndTables {
   const std::vector<float> mean, deviation;
 };
 
+Failure CheckFeatures(const FeatureOptions& options) {
+  if (Failure failure = CheckSizes(options)) return failure;
+  return CheckBank(options, FilterBank(options, PowerSpectrum::SizeFor(Samples(options, options.window_ms)) / 2));
+}
+
 Result<std::shared_ptr<const FrontEndTables>> FrontEnd::MakeTables(const FeatureOptions& options,
                                                                    std::vector<float> mean,
                                                                    std::vector<float> deviation) {
-  if (Failure failure = CheckOptions(options)) return *failure;
+  if (Failure failure = CheckSizes(options)) return *failure;
   if (Failure failure = CheckStatistics("mean", mean, options.bands, -1e6, 1e6)) return *failure;
   if (Failure failure = CheckStatistics("deviation", deviation, options.bands, 1e-6, 1e6)) return *failure;
   auto tables = std::make_shared<const FrontEndTables>(options, std::move(mean), std::move(deviation));
-  for (const Band& band : tables->bank) {
-    if (band.weights.empty()) {
-      return Refusal("bands", options.bands, "a window of " + Text(options.window_ms) + " ms resolves fewer");
-    }
-  }
+  if (Failure failure = CheckBank(options, tables->bank)) return *failure;
   return tables;
 }
 

@@ -18,6 +18,8 @@
 
 namespace tetraphone {
 
+constexpr int kLookAhead = 6;  // frames after a frame that its derivatives read, and before
+
 struct FeatureOptions {  // the fields of train/features.py's FeatureOptions; values come with the model
   int sample_rate = 0;   // Hz
   int bands = 0;
@@ -27,6 +29,10 @@ struct FeatureOptions {  // the fields of train/features.py's FeatureOptions; va
   int stride = 0;
 
   std::size_t inputs() const { return std::size_t{4} * bands * stack; }
+  // Of a network frame, in seconds; see ModelInfo (model.h).
+  double shift() const { return stride * hop_ms / 1000; }
+  double offset() const { return ((stack - stride) * hop_ms + window_ms - hop_ms) / 2000; }
+  double delay() const { return ((stack - 1 + kLookAhead) * hop_ms + window_ms) / 1000; }
 };
 
 // Tables that all streams of a model share: window, twiddle factors, mel weights, statistics.
@@ -34,9 +40,8 @@ class FrontEndTables;
 
 class FrontEnd {
  public:
-  // mean, deviation: 4 * bands each, planar. Fails on options that Kaldi refuses too (a hop below two samples, more
-  // bands than the window resolves), sizes above what a phone can hold, means and deviations that are not finite or
-  // beyond a million, deviations below a millionth.
+  // mean, deviation: 4 * bands each, planar. Fails on options that CheckFeatures (limits.h) refuses, means and deviations
+  // that are not finite or beyond a million, deviations below a millionth.
   static Result<std::shared_ptr<const FrontEndTables>> MakeTables(const FeatureOptions& options,
                                                                   std::vector<float> mean,
                                                                   std::vector<float> deviation);

@@ -20,6 +20,7 @@
 #include "../kernels/layers.h"
 #include "../operators/operators.h"
 #include "heap_bytes.h"
+#include "limits.h"
 #include "words.h"
 
 namespace tetraphone {
@@ -29,8 +30,6 @@ namespace et = executorch::runtime;
 
 // ExecuTorch's tensors of constants want 16; the kernels' loads are fastest at a cache line.
 constexpr std::align_val_t kAlignment{64};
-
-constexpr std::size_t kLongestPhone = 32;  // bytes
 
 Error Damaged(const std::string& name, const std::string& what) {
   return Error{ErrorCode::kDamaged, name + " has metadata of no model of ours (" + what + "); export the model again"};
@@ -51,8 +50,12 @@ class Metadata {
   }
   int Size(const std::string& key) {
     const auto value = Get<std::int64_t>(key);
-    if (fault_.empty() && (value < 1 || value > 1000000)) fault_ = key + " is " + std::to_string(value);
+    if (fault_.empty() && value != static_cast<int>(value)) fault_ = key + " is " + std::to_string(value);
     return static_cast<int>(value);
+  }
+  // One that follows from others; export's arithmetic may round otherwise.
+  double Derived(const std::string& key, double expected) {
+    return Number(key, expected - 1e-9, expected + 1e-9);
   }
   double Number(const std::string& key, double least, double greatest) {
     const double value = Get<double>(key);
@@ -139,20 +142,18 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
 Failure Model::ReadInfo() {
   Metadata data(program_);
   info_.phones = Words(data.Get<std::string>("phones"));
-  for (const std::string& phone : info_.phones) {
-    if (phone.size() > kLongestPhone)
-      return Damaged(name_, "a phone's symbol is " + std::to_string(phone.size()) + " bytes long");
-  }
+  if (Failure failure = CheckPhones(info_.phones)) return Damaged(name_, failure->message);
   FeatureOptions& features = info_.features;
   features.sample_rate = data.Size("sample_rate");
   features.bands = data.Size("bands");
-  features.window_ms = data.Number("window_ms", 1e-3, 1e4);
-  features.hop_ms = data.Number("hop_ms", 1, 1e4);
+  features.window_ms = data.Get<double>("window_ms");
+  features.hop_ms = data.Get<double>("hop_ms");
   features.stack = data.Size("stack");
   features.stride = data.Size("stride");
-  info_.frame_shift = data.Number("frame_shift", 1e-4, 1e2);
-  info_.frame_offset = data.Number("frame_offset", -1e2, 1e2);
-  info_.delay = data.Number("delay", 0, 1e2);
+  if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) return Damaged(name_, failure->message);
+  info_.frame_shift = data.Derived("frame_shift", features.shift());
+  info_.frame_offset = data.Derived("frame_offset", features.offset());
+  info_.delay = data.Derived("delay", features.delay());
   info_.confidence_slope = data.Number("confidence_slope", 0, 1e3);
   info_.confidence_intercept = data.Number("confidence_intercept", -1e3, 1e3);
   auto mean = data.Get<std::vector<float>>("normalisation_mean");

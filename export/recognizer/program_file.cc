@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "../kernels/layers.h"
+#include "limits.h"
 
 namespace tetraphone {
 namespace {
@@ -287,6 +288,7 @@ class Reader {
     std::size_t frames = at(inputs, 0);
     std::size_t state = 1;
     const Vector instructions = chains.Table(0).Tables(2);
+    Require(instructions.size() <= kMostLayers + 1, "it has too many layers");
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       Require(instructions.Table(i).Scalar<std::uint8_t>(0) == 1, "an instruction is no call of an operator");
       const Table call = instructions.Table(i).Child(1);
@@ -302,6 +304,7 @@ class Reader {
       const TensorInfo packed = tensor(at(args, weights));
       const TensorInfo written = tensor(at(args, y));
       CheckFrames(written);
+      Require(x.sizes[1] <= kMostWidth && written.sizes[1] <= kMostWidth, "a layer is too wide");
       Require(written.bytes <= kMostFrameBytes, "an operator writes too much");
       Require(written.sizes[0] == result_.most_frames, "the numbers of frames differ");
       Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1,

@@ -76,6 +76,11 @@ struct Stream::State {
       return Error{ErrorCode::kInvalidArgument,
                    std::to_string(new_channels) + " channels; give 1 to " + std::to_string(kMostChannels)};
     }
+    if (options.channel >= new_channels) {
+      return Error{ErrorCode::kInvalidArgument, "the sound has " + std::to_string(new_channels) +
+                                                    " channels, counted from 0: there is no channel " +
+                                                    std::to_string(options.channel)};
+    }
     if (rate != 0 && (new_rate != rate || new_channels != channels)) {
       return Error{ErrorCode::kInvalidArgument, "the stream has " + std::to_string(rate) + " Hz and " +
                                                     std::to_string(channels) + " channels, this call " +
@@ -91,11 +96,15 @@ struct Stream::State {
     return std::nullopt;
   }
 
-  // The mean of the channels, until the next call.
+  // The channel that is heard, or the mean of all; until the next call.
   const float* Mono(const float* samples, std::size_t frames) {
     if (channels == 1) return samples;
     mono.resize(frames);
     for (std::size_t i = 0; i < frames; ++i) {
+      if (options.channel >= 0) {
+        mono[i] = samples[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(options.channel)];
+        continue;
+      }
       double sum = 0;
       for (int c = 0; c < channels; ++c) sum += *samples++;
       mono[i] = static_cast<float>(sum / channels);
@@ -299,6 +308,10 @@ Result<std::shared_ptr<Stream>> Recognizer::NewStream(const StreamOptions& optio
     if (!(options.pause >= 0) || std::isinf(options.pause)) {
       return Error{ErrorCode::kInvalidArgument,
                    "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
+    }
+    if (options.channel < -1) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "channel is " + std::to_string(options.channel) + "; give one from 0 on, or -1 for the mean of all"};
     }
     Result<Decoder> decoder = Decoder::Make(info().phones.size(), options.decoder);
     if (!decoder) return decoder.error();

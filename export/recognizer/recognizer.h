@@ -44,15 +44,17 @@ struct StreamOptions {
   double pause = 0.6;        // seconds without a phone after which Paused() says so
   bool keep_bands = false;   // for TakeBands
   bool keep_scores = false;  // for TakeScores
+  int channel = -1;          // the one that is heard, counted from 0; -1: the mean of all
 };
 
 class Stream {
  public:
   ~Stream();
 
-  // Takes `frames` samples of each channel, interleaved, in [-1, 1]; channels are averaged, the rate is resampled to
-  // the model's. The first call of a stream fixes rate and channels. Fails, and takes nothing, on a rate or channel
-  // count that is impossible or differs from the first, and on a sample that is not finite.
+  // Takes `frames` samples of each channel, interleaved, in [-1, 1]; hears StreamOptions::channel, resampled to the
+  // model's rate. The first call of a stream fixes rate and channels. Fails, and takes nothing, on a rate or channel
+  // count that is impossible or differs from the first, where StreamOptions::channel is missing, and on a sample that is
+  // not finite.
   Failure Accept(const float* samples, std::size_t frames, int rate, int channels = 1);
   // No more samples follow: what the network still waited for is computed, provisional phones become final.
   Failure Finish();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "grammar.h"
+#include "limits.h"
 #include "recognizer.h"
 
 #define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
@@ -104,6 +105,15 @@ auto With(Handles<T>& handles, tetraphone_handle handle, Call call) -> decltype(
   }
 }
 
+template <typename Check>
+int Checked(Check check) {
+  try {
+    return Code(check());
+  } catch (const std::bad_alloc&) {
+    return Fail(kNoMemory);
+  }
+}
+
 template <typename Load>
 tetraphone_handle Loaded(Load load) {
   try {
@@ -134,6 +144,25 @@ float Same(float value) { return value; }
 }  // namespace
 
 TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
+
+TETRAPHONE_C_ABI int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count) {
+  return Checked([&] {
+    std::vector<std::string> phones;
+    for (std::size_t i = 0; i < count; ++i) phones.emplace_back(symbols[i], sizes[i]);
+    return tetraphone::CheckPhones(phones);
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_features(const tetraphone_feature_options* o) {
+  return Checked([&] {
+    return tetraphone::CheckFeatures({o->sample_rate, o->bands, o->window_ms, o->hop_ms, o->stack, o->stride});
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden,
+                                              int64_t layers, int64_t outputs) {
+  return Checked([&] { return tetraphone::CheckNetwork({kind, direction, inputs, hidden, layers, outputs}); });
+}
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
   return Loaded([&] { return Recognizer::Load(path); });
@@ -183,7 +212,7 @@ TETRAPHONE_C_ABI void tetraphone_default_options(tetraphone_stream_options* opti
   const tetraphone::StreamOptions defaults;
   *options = {defaults.decoder.beam,        nullptr,        defaults.decoder.grammar_scale,
               defaults.decoder.phone_bonus, defaults.pause, defaults.keep_bands,
-              defaults.keep_scores};
+              defaults.keep_scores,         defaults.channel};
 }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer,
@@ -195,6 +224,7 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle reco
     how.pause = options->pause;
     how.keep_bands = options->keep_bands != 0;
     how.keep_scores = options->keep_scores != 0;
+    how.channel = options->channel;
     if (options->grammar != nullptr) {
       auto grammar = tetraphone::ReadGrammar(options->grammar, found.info().phones);
       if (!grammar) return Fail(grammar.error());

@@ -36,7 +36,17 @@ typedef struct {
   double pause; /* seconds */
   int32_t keep_bands;
   int32_t keep_scores;
+  int32_t channel; /* the one that is heard, counted from 0; -1: the mean of all */
 } tetraphone_stream_options;
+
+typedef struct {
+  int32_t sample_rate; /* Hz */
+  int32_t bands;
+  double window_ms;
+  double hop_ms;
+  int32_t stack;
+  int32_t stride;
+} tetraphone_feature_options;
 
 typedef struct {
   int32_t index; /* of the phone, for tetraphone_phone_symbol */
@@ -46,6 +56,13 @@ typedef struct {
 } tetraphone_phone;
 
 const char* tetraphone_error(void);
+
+/* What a model may be (limits.h), as the loader of files has it: 0, or an error that names the value and the limit. A
+ * symbol is `sizes[i]` bytes of UTF-8. */
+int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count);
+int tetraphone_check_features(const tetraphone_feature_options* options);
+int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden, int64_t layers,
+                             int64_t outputs);
 
 tetraphone_handle tetraphone_recognizer_load(const char* path);
 tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name);

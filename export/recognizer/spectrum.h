@@ -17,9 +17,14 @@ namespace tetraphone {
 
 class PowerSpectrum {
  public:
-  // For frames of so many samples, filled up to a power of two: size(), at least 8.
-  explicit PowerSpectrum(std::size_t least) {
-    while (2 * half_ < least) half_ *= 2;
+  // A power of two, at least 8.
+  static std::size_t SizeFor(std::size_t least) {
+    std::size_t size = 8;
+    while (size < least) size *= 2;
+    return size;
+  }
+  // For frames of so many samples, filled up to size().
+  explicit PowerSpectrum(std::size_t least) : half_(SizeFor(least) / 2) {
     std::size_t length = 1;
     while (4 * length <= half_) length *= 4;
     for (length = length == half_ ? 1 : 2; length < half_; length *= 4) {
@@ -133,7 +138,7 @@ class PowerSpectrum {
     }
   }
 
-  std::size_t half_ = 4;
+  std::size_t half_;
   std::vector<Stage> stages_;
   Stage split_{0, {}, {}};  // that takes the transform of the samples in pairs apart
 };
