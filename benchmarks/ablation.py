@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import tyro
-from tqdm import tqdm
 
 from tetraphone.export.recipe import Recipe, changed, read_recipe, teach
 from tetraphone.train.errors import DivergedError, InputError
@@ -23,6 +22,7 @@ from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import outputs
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
+from tetraphone.train.progress import say
 from tetraphone.train.training import METRICS, read_metrics, train
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -76,7 +76,7 @@ def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
     corpora = tuple(str(options.corpora / name) for name in recipe.corpora)
     options.runs.mkdir(parents=True, exist_ok=True)
     shared, rows = options.runs / "features", dict[str, dict[str, Any]]()
-    _, taught = teach(recipe, corpora, options.runs, True, tqdm.write, shared)
+    _, taught = teach(recipe, corpora, options.runs, True, say, shared)
     common = replace(taught, epochs=options.epochs)
     for row, values in ROWS.items():
         folder, left = options.runs / re.sub(r"\W+", "-", row), dict(values)
@@ -88,9 +88,9 @@ def ablate(options: Options, recipe: Recipe) -> dict[str, dict[str, Any]]:
         rows[row] = {"changed": values, "parameters": size, "best": None}
         features = shared if trained.speed_perturbation else options.runs / "features at one speed"
         try:
-            found = train(corpora, folder, trained, folder.is_dir(), tqdm.write, features)
+            found = train(corpora, folder, trained, folder.is_dir(), say, features)
         except DivergedError as error:
-            tqdm.write(f"{row}: {error}")
+            say(f"{row}: {error}")
             continue
         epochs = [round(line["phone_error_rate"], 2) for line in read_metrics(folder / METRICS)]
         rows[row] |= {"best": round(found["phone_error_rate"], 2), "epochs": epochs}

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import tyro
-from tqdm import tqdm
 
 from tetraphone.train.corpus import write_manifest
 from tetraphone.train.data import extract
@@ -23,6 +22,7 @@ from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.objective import enumerate_scores
 from tetraphone.train.options import TrainOptions
+from tetraphone.train.progress import say
 from tetraphone.train.scoring import Errors, best_path
 from tetraphone.train.timit import TO_39, TO_48, read_timit
 from tetraphone.train.training import MODEL, SPEEDS, train
@@ -85,7 +85,7 @@ def main(options: Options) -> None:
                 raise InputError(f"{options.timit} is not whole: {test.problems[0]}")
             for title, trained in starts.items():
                 run = folder / f"run {len(trained.init)}"
-                train((str(folder / "train.jsonl"),), run, trained, False, tqdm.write, folder / "features")
+                train((str(folder / "train.jsonl"),), run, trained, False, say, folder / "features")
                 checkpoint = load_checkpoint(run / MODEL)
                 for index, scores in enumerate_scores(checkpoint.model, test, checkpoint):
                     reference, heard = measured[index].phones, best_path(scores, checkpoint.phones)

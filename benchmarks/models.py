@@ -27,7 +27,6 @@ import soxr
 import tyro
 from peer import DECODER
 from scipy.signal import butter, sosfilt
-from tqdm import tqdm
 
 from tetraphone.export.model import load_model
 from tetraphone.export.recipe import read_recipe
@@ -40,6 +39,7 @@ from tetraphone.train.dictionary import pronounce, read_dictionary
 from tetraphone.train.files import machine
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
+from tetraphone.train.progress import Progress
 from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import folded, read_timit, scored
 from tetraphone.train.training import recorded
@@ -185,7 +185,7 @@ CONDITIONS: dict[str, Callable[[Samples, np.random.Generator], tuple[Samples, in
 
 
 def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:
-    for item in tqdm(items, name, unit="utt", leave=False, dynamic_ncols=True, disable=None):
+    for item in Progress(items, name, unit="utterances"):
         yield item, read_recording(item.audio, RATE, item.start, item.duration)
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
-from tqdm import tqdm
 
 from tetraphone.export.recipe import read_recipe
 from tetraphone.quant.aware import rounded
@@ -23,6 +22,7 @@ from tetraphone.train.files import machine, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.objective import evaluate_store
 from tetraphone.train.options import TrainOptions
+from tetraphone.train.progress import Progress
 from tetraphone.train.training import SPEEDS, read_training_sets
 
 
@@ -61,7 +61,7 @@ def main(options: Options) -> None:
         rates[number_format] = error(list(matrices), number_format)
     layers = {
         name: {"weights": matrices[name].numel(), "phone error rate, int4": error([name], "int4")}
-        for name in tqdm(matrices, unit="matrix")
+        for name in Progress(matrices, "rounding one matrix", unit="matrices")
     }
     with write_atomically(options.output) as temporary:
         temporary.write_text(

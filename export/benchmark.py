@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from tetraphone.train.errors import InputError
 from tetraphone.train.layers import QLSTM, QuaternionLinear
+from tetraphone.train.progress import Progress
 
 WARM_UP = 1
 """Steps of each before those that count."""
@@ -64,7 +64,7 @@ def seconds_of(step: Callable[[], object], threads: int) -> float:
 def alternate(steps: Mapping[str, Callable[[], float]], repetitions: int, name: str) -> dict[str, Any]:
     """Steps in turn, each returning its seconds; ratios of the first to the others are medians, pair by pair."""
     seconds: dict[str, list[float]] = {key: [] for key in steps}
-    for repetition in tqdm(range(repetitions + WARM_UP), name, leave=False):
+    for repetition in Progress(range(repetitions + WARM_UP), name, unit="repetitions"):
         for key, step in steps.items():
             taken = step()
             if repetition >= WARM_UP:

@@ -5,8 +5,10 @@ import io
 import json
 import logging
 import os
+import signal
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +21,7 @@ from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine
 from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
 from tetraphone.train.parallel import is_first
+from tetraphone.train.progress import be_quiet, say
 from tetraphone.train.synthesize import SynthesisOptions
 
 from .benchmark import TrainingBenchmark
@@ -27,12 +30,9 @@ from .recognizer import Recognizer, StreamOptions, default_model
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
 
 
+Quiet = Annotated[bool, arg(name="quiet", help="No progress and no lines of log; errors are told.")]
+
 SHOWN_PROBLEMS = 5
-
-
-def say(line: str) -> None:
-    """A line of log."""
-    print(line, file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Synthesize:
     destination: Positional[Annotated[Path, arg(metavar="FOLDER")]]
     """A new folder for recordings and lhotse manifests (parts train, dev, test)."""
     options: Annotated[SynthesisOptions, arg(name="")] = field(default_factory=SynthesisOptions)
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -70,6 +71,7 @@ class Prepare:
     dictionary: Annotated[Path | None, arg(metavar="FILE")] = None
     """Words and their ARPABET phones, a line each, for corpora without phones; default: the CMU dictionary, from the
     extra `dictionary`. Utterances with other words are left out and named."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -86,6 +88,7 @@ class Bigram:
     """Folders of prepared corpora (FOLDER or FOLDER:PART, default part: train) or JSON-lines manifests."""
     output: Annotated[Path, arg(metavar="FST")]
     """The file to write, in OpenFst's text form."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -114,6 +117,10 @@ class CorpusCommand:
     def json(self) -> bool:
         return self.action.json
 
+    @property
+    def quiet(self) -> bool:
+        return self.action.quiet
+
     def run(self) -> dict[str, Any]:
         return self.action.run()
 
@@ -135,6 +142,7 @@ class Train:
     """Continue an interrupted run of the same options; the final weights are those of an uninterrupted one."""
     profile: bool = False
     """Only show where the time of a step goes: 20 steps under torch's profiler."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -170,6 +178,7 @@ class Evaluate:
     show: int = 0
     """Utterances to show, reference above recognised phones."""
     decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -200,6 +209,7 @@ class Calibrate:
     """FOLDER or FOLDER:PART of a prepared corpus (default part: dev), or a JSON-lines manifest."""
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The checkpoint to write."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -225,6 +235,7 @@ class Quantize:
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The quantised checkpoint to write."""
     options: Annotated[QuantizeOptions, arg(name="")] = field(default_factory=QuantizeOptions)
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -246,6 +257,7 @@ class Export:
     """The file to write."""
     format: Literal["pte", "tflite"] = "pte"
     """pte: one ExecuTorch program; tflite: a float network for LiteRT, a frame at a time (extra `litert`)."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -271,11 +283,13 @@ class Recognize:
     """A .pte file or a checkpoint; by default the model that ships, else the one that `make demo` made."""
     plot: Annotated[Path | None, arg(metavar="PNG")] = None
     """A PNG to draw: the spectrogram with the phones under it."""
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
         if (self.recording is None) != self.microphone:
-            say("tetraphone recognize: give either a recording or --microphone; --help tells the usage")
+            usage = "give either a recording or --microphone; --help tells the usage"
+            print(f"tetraphone recognize: {usage}", file=sys.stderr)
             sys.exit(2)
         path = self.model or default_model()
         say(f"model {path}")
@@ -304,6 +318,7 @@ class Reproduce:
     output: Annotated[Path, arg(metavar="FOLDER")]
     """For runs and report; what is done there already is kept."""
     options: Annotated[ReproduceOptions, arg(name="")] = field(default_factory=ReproduceOptions)
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -320,6 +335,7 @@ class Benchmark:
     """training: time and memory of a step of a QLSTM against torch.nn.LSTM, and time of a QuaternionLinear against
     torch.nn.Linear, by width. benchmarks/training.py adds peers that are no dependency of this package."""
     options: Annotated[TrainingBenchmark, arg(name="")] = field(default_factory=TrainingBenchmark)
+    quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
@@ -384,41 +400,76 @@ def _print(result: dict[str, Any]) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage."""
+    """Runs one command. Exit status: 0; 1 with one sentence on stderr; 2 for a wrong usage; 141 where the reader of the
+    output left (head), as of a command that SIGPIPE ends."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names of files may be any bytes
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
-        command: Any = tyro.cli(
-            Command,
-            prog="tetraphone",
-            description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
-            args=arguments,
-            config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff),
-        )
+        with _output():
+            command: Any = tyro.cli(
+                Command,
+                prog="tetraphone",
+                description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
+                args=arguments,
+                config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff),
+            )
+        be_quiet(getattr(command, "quiet", False))
         result = command.run()
+        if is_first():
+            with _output():
+                if command.json:
+                    print(json.dumps(result))
+                else:
+                    _print(result)
     except InputError as error:
-        print(f"tetraphone: {error}", file=sys.stderr)
-        return 1
+        return _refuse(str(error))
+    except MemoryError:
+        return _refuse("there is not enough memory; take smaller batches or a smaller network, or free some")
+    except BrokenPipeError:
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
-        print("tetraphone: interrupted", file=sys.stderr)
+        _refuse("interrupted")
         return 130
-    if not is_first():
-        return 0
-    try:
-        if command.json:
-            print(json.dumps(result))
-        else:
-            _print(result)
-        sys.stdout.flush()
-    except OSError as error:  # a reader that left, a full disk
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # lest the interpreter try once more
-        say(f"tetraphone: cannot write the result: {error.strerror}")
-        return 1
+    finally:
+        _discard_output()
     return 0
+
+
+@contextlib.contextmanager
+def _output() -> Iterator[None]:
+    """For what prints: writes it to the end.
+
+    Raises:
+        InputError: it cannot be written.
+        BrokenPipeError: its reader left.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot write the result: {error.strerror}") from error
+
+
+def _refuse(sentence: str) -> int:
+    """Tells why a command ends without a result; the exit status."""
+    print(f"tetraphone: {sentence}", file=sys.stderr)
+    return 1
+
+
+def _discard_output() -> None:
+    """What could not be written, lest the interpreter try once more at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
@@ -22,6 +21,7 @@ from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import BLANK, Checkpoint, outputs
 from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.pictures import draw_recording
+from tetraphone.train.progress import Progress
 from tetraphone.train.scoring import Errors, best_path, greedy, matches
 
 from .recognizer import Recognizer, StreamOptions
@@ -127,7 +127,7 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, 
         InputError: none could be read.
     """
     readable = False
-    for utterance in tqdm(corpus.utterances, "evaluating", unit="utt", leave=False, dynamic_ncols=True):
+    for utterance in Progress(corpus.utterances, "reading recordings", unit="utterances"):
         try:
             yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration, utterance.channel)
             readable = True
@@ -236,7 +236,7 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         for utterance, samples, rate in _readable(corpus, problems)
     ]
     tried: dict[float, Errors] = {}
-    for shift in tqdm(BLANK_SHIFTS, "blank", unit="shift", leave=False):
+    for shift in Progress(BLANK_SHIFTS, "fitting the blank", unit="shifts"):
         tried[shift] = Errors()
         for utterance, scores in heard:
             tried[shift].add(utterance.phones, best_path(_moved(scores, shift), phones))

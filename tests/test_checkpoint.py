@@ -5,7 +5,7 @@ import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -180,8 +180,8 @@ def test_a_quantised_checkpoint_is_not_taken_for_a_float_one(tmp_path: Path) -> 
 def test_a_failed_write_leaves_the_old_file(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = saved.read_bytes()
 
-    def fail(_: Any, path: Path) -> None:
-        path.write_bytes(b"half")
+    def fail(_: Any, file: BinaryIO) -> None:
+        file.write(b"half")
         raise RuntimeError("disk full")
 
     monkeypatch.setattr(torch, "save", fail)
@@ -212,10 +212,11 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, name: str) -> N
 
 
 def test_only_a_new_or_an_empty_folder_is_taken(tmp_path: Path) -> None:
-    assert new_folder(tmp_path / "a" / "b").is_dir()
-    assert new_folder(tmp_path / "a" / "b").is_dir()
-    with pytest.raises(InputError, match="a holds files already"):
-        new_folder(tmp_path / "a")
+    for _ in range(2):
+        with new_folder(tmp_path / "a" / "b") as made:
+            assert made.is_dir()
+    with pytest.raises(InputError, match="a holds files already"), new_folder(tmp_path / "a"):
+        pass
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot make the folder .*file"):
-        new_folder(tmp_path / "file")
+    with pytest.raises(InputError, match=r"cannot make the folder .*file"), new_folder(tmp_path / "file"):
+        pass

@@ -17,7 +17,6 @@ import soxr
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm import tqdm
 
 from .audio import Samples, read_recording
 from .augment import Augmentation
@@ -25,6 +24,7 @@ from .corpus import Utterance
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
 from .files import write_atomically
+from .progress import Progress
 
 ROUNDING = 0.1
 """Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
@@ -161,7 +161,7 @@ def _compute(
     ):
         try:
             results = pool.map(job, utterances, chunksize=8)
-            for position, result in enumerate(tqdm(results, "features", len(utterances), unit="utt", leave=False)):
+            for position, result in enumerate(Progress(results, "features", len(utterances), "utterances")):
                 if isinstance(result, str):
                     problems.append(result)
                     continue

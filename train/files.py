@@ -1,6 +1,8 @@
 """Files and folders that appear whole or not at all, and what to note in them: machine and revision."""
 
 import contextlib
+import errno
+import fcntl
 import os
 import platform
 import subprocess
@@ -13,6 +15,37 @@ from .errors import InputError
 
 PARTIAL = ".partial-"
 """In the name of a file that is still being written."""
+LOCK = ".lock"
+"""In a folder that a command works in."""
+SHOWN_NAME = 24
+"""Characters of a file's name in that of its partial one: with four bytes each it is short enough for any system."""
+MENDS = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some of your quota",
+    errno.EFBIG: "raise the limit of the size of files (ulimit -f)",
+    errno.ENAMETOOLONG: "give a shorter name",
+}
+"""What helps when a file cannot be written; else another folder does."""
+
+
+@contextlib.contextmanager
+def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """For what writes `path`, or `temporary` in its stead.
+
+    Raises:
+        InputError: the system, or torch's writer, cannot write it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and Path(error.filename) not in (path, *path.parents, temporary):
+            raise  # of another file, which was read
+        mend = MENDS.get(error.errno or 0, "choose a folder that you may write to")
+        raise InputError(f"cannot write {path}: {error.strerror or error}; {mend}") from error
+    except RuntimeError as error:
+        if "PytorchStreamWriter" not in str(error) and "inline_container" not in str(error):
+            raise
+        raise InputError(f"cannot write {path}: torch could not write all of it; {MENDS[errno.ENOSPC]}") from error
 
 
 @contextlib.contextmanager
@@ -20,28 +53,47 @@ def write_atomically(path: Path) -> Iterator[Path]:
     """Yields a path beside `path` to write to; moves it into place on success and removes it on failure.
 
     Raises:
-        InputError: the folder cannot be made or written to, or `path` is a folder itself.
+        InputError: the file or its folder cannot be written, or `path` is a folder or a device.
     """
     path = Path(os.path.realpath(path))  # what a link points to is replaced, not the link
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; give the name of a file in it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}{PARTIAL}", suffix=path.suffix, dir=path.parent)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose a folder that you may write to") from error
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with writing(path), made_for(path.parent):
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a folder; give the name of a file in it")
+        if path.exists() and not path.is_file():
+            raise InputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
+        suffix = path.suffix if len(path.suffix) < SHOWN_NAME else ""
+        prefix = f".{path.name[:SHOWN_NAME]}{PARTIAL}"
+        descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
+        os.close(descriptor)
+        temporary = Path(name)
+        try:
+            with writing(path, temporary):
+                yield temporary
+                temporary.chmod(0o644)
+                with temporary.open("rb+") as file:
+                    os.fsync(file.fileno())
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def append(path: Path, content: bytes) -> None:
+    """Adds bytes to a file, all or none.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    with writing(path):
+        before = path.stat().st_size if path.exists() else None
+        try:
+            with path.open("ab") as file:
+                file.write(content)
+        except OSError:
+            if before is None:
+                path.unlink(missing_ok=True)
+            else:
+                os.truncate(path, before)
+            raise
 
 
 def remove_partial(folder: Path) -> None:
@@ -50,20 +102,68 @@ def remove_partial(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def new_folder(path: Path) -> Path:
-    """Makes `path`, which must not exist or must be empty.
+@contextlib.contextmanager
+def made_for(folder: Path) -> Iterator[None]:
+    """Makes a folder and those above it; on failure those that it made go again, if nothing lies in them.
 
     Raises:
-        InputError: the folder holds files already, or cannot be made.
+        OSError: the folder cannot be made.
     """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        used = any(path.iterdir())
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}; choose another") from error
-    if used:
-        raise InputError(f"{path} holds files already; choose a new folder or empty this one")
-    return path
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for path in missing:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Makes `path`, which must not exist or must be empty, for a command to work in alone, see `locked`.
+
+    Raises:
+        InputError: the folder holds files already, cannot be made, or another process works in it.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(made_for(path))
+            used = any(path.iterdir())
+        except OSError as error:
+            mend = MENDS.get(error.errno or 0, "choose another")
+            raise InputError(f"cannot make the folder {path}: {error.strerror}; {mend}") from error
+        if used:
+            raise InputError(f"{path} holds files already; choose a new folder or empty this one")
+        stack.enter_context(locked(path))
+        yield path
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes out of a folder that is there; the system frees it when this process ends, however it does.
+
+    Raises:
+        InputError: another process works in it.
+    """
+    path = folder / LOCK
+    with writing(path):
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                    break  # else who had it removed it meanwhile
+            except BlockingIOError as error:
+                os.close(descriptor)
+                raise InputError(f"another process works in {folder}; wait for it, or choose another folder") from error
+            os.close(descriptor)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
 
 
 def revision() -> str:

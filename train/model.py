@@ -191,8 +191,8 @@ class Checkpoint:
             "training": self.training,
             "revision": revision(),
         }
-        with write_atomically(path) as temporary:
-            torch.save(content, temporary)
+        with write_atomically(path) as temporary, temporary.open("wb") as file:  # torch's own file loses errors
+            torch.save(content, file)
 
 
 def read_content(path: Path) -> dict[str, Any]:

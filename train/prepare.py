@@ -10,7 +10,6 @@ from typing import Any
 import soundfile
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
-from tqdm import tqdm
 
 from . import read_speech, timit, wsj
 from .audio import SPAN, check
@@ -18,7 +17,8 @@ from .corpus import Corpus, Utterance, read_corpus, write_part
 from .data import frames_needed
 from .errors import InputError
 from .features import FeatureOptions
-from .files import new_folder
+from .files import LOCK, locked, new_folder
+from .progress import Progress
 
 
 def prepare(form: str, source: Path, destination: Path, dictionary: Path | None = None) -> dict[str, Any]:
@@ -69,26 +69,26 @@ def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
         raise InputError(f"{source} holds no *.jsonl manifest; give a folder of them, or one of them")
     prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
     read = [read_corpus(str(manifest), manifest.stem) for manifest in manifests]
-    new_folder(destination)
-    return _write(destination, [Corpus(prefix, c.part, c.utterances, c.problems) for c in read])
+    with new_folder(destination):
+        return _write(destination, [Corpus(prefix, c.part, c.utterances, c.problems) for c in read])
 
 
 def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str, Any]:
-    new_folder(destination)
-    return _write_found(destination, timit.read_timit(source), timit.EXPECTED)
+    with new_folder(destination):
+        return _write_found(destination, timit.read_timit(source), timit.EXPECTED)
 
 
 def _prepare_wsj(source: Path, destination: Path, dictionary: Path | None) -> dict[str, Any]:
-    if not destination.is_dir() or [path.name for path in destination.iterdir()] != [wsj.AUDIO]:  # interrupted: go on
-        new_folder(destination)
-    return _write_found(destination, wsj.read_wsj(source, destination, dictionary), wsj.EXPECTED)
+    interrupted = destination.is_dir() and {path.name for path in destination.iterdir()} - {LOCK} == {wsj.AUDIO}
+    with locked(destination) if interrupted else new_folder(destination):
+        return _write_found(destination, wsj.read_wsj(source, destination, dictionary), wsj.EXPECTED)
 
 
 def _prepare_recipe(
     read: Callable[[Path, Path | None], list[Corpus]], source: Path, destination: Path, dictionary: Path | None
 ) -> dict[str, Any]:
-    new_folder(destination)
-    return _write_found(destination, read(source, dictionary), {})
+    with new_folder(destination):
+        return _write_found(destination, read(source, dictionary), {})
 
 
 FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
@@ -128,7 +128,7 @@ def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -
         for corpus in corpora:
             made = pool.map(partial(_prepare, for_ctc=for_ctc), corpus.utterances)
             label = f"preparing {corpus.part}"
-            items = list(tqdm(made, label, len(corpus.utterances), unit="utt", leave=False, dynamic_ncols=True))
+            items = list(Progress(made, label, len(corpus.utterances), "utterances"))
             problems += [*corpus.problems, *(item for item in items if isinstance(item, str))]
             prepared[corpus.name, corpus.part] = [item for item in items if not isinstance(item, str)]
     parts = {part: write_part(destination, prefix, part, items) for (prefix, part), items in prepared.items()}

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tqdm import tqdm
-
 from .data import end_with_parent
 from .errors import DivergedError, InputError
 from .files import write_atomically
 from .options import TrainOptions
+from .progress import Progress
 from .training import train
 
 RATES = (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
@@ -129,7 +128,7 @@ def run_table(table: Table, folder: Path, jobs: int, say: Say) -> dict[str, list
     kinds: dict[str, list[Row]] = {}
     for row in table.rows:
         kinds.setdefault(row.kind, []).append(row)
-    bar = tqdm(total=len(table.rows) * table.seeds, desc="runs", unit="run", dynamic_ncols=True)
+    bar = Progress[None](what="table", total=len(table.rows) * table.seeds, unit="runs", leave=True)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, end_with_parent) as pool, ThreadPoolExecutor(len(kinds)) as threads, bar:
 

@@ -5,7 +5,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
 from .errors import InputError
 from .files import write_atomically
@@ -47,5 +49,16 @@ def to_flac(path: Path, destination: Path, program: str) -> None:
     except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         said = error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else ""
         raise InputError(f"sph2pipe cannot convert {path}: {said or error}; copy the corpus again") from error
-    with write_atomically(destination) as temporary:
-        soundfile.write(temporary, samples, rate, "PCM_16")
+    write_flac(destination, samples, rate)
+
+
+def write_flac(path: Path, samples: NDArray[np.int16] | NDArray[np.float32], rate: int) -> None:
+    """Writes a recording of 16 bits a sample, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    content = io.BytesIO()
+    soundfile.write(content, samples, rate, "PCM_16", format="FLAC")  # to a file it would not tell why it cannot
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(content.getvalue())

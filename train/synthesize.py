@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 import soxr
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
-from tqdm import tqdm
 
 from .corpus import PhoneTimes, write_part
 from .errors import InputError
 from .files import new_folder
+from .progress import Progress
+from .sphere import write_flac
 
 PREFIX = "synthetic"
 STRESS = "',%="
@@ -177,7 +177,7 @@ def _speak(jobs: list[Speech], folder: Path, options: SynthesisOptions) -> Itera
             # As floats: soxr dithers integers, with a seed of its own.
             floats = samples.astype(np.float32) / 32768
             spoken = soxr.resample(floats, answer["rate"], options.sample_rate, quality="HQ")
-            soundfile.write(path, spoken, options.sample_rate, subtype="PCM_16")
+            write_flac(path, spoken, options.sample_rate)
             duration = len(spoken) / options.sample_rate
             source = AudioSource("file", [0], f"audio/{path.name}")
             recording = Recording(job.id, [source], options.sample_rate, len(spoken), duration)
@@ -209,12 +209,13 @@ def synthesize(destination: Path, options: SynthesisOptions) -> dict[str, Any]:
     """
     if importlib.util.find_spec("espeakng_loader") is None:
         raise InputError("espeak-ng is not installed; pip install 'tetraphone[synthetic]'")
-    new_folder(destination)
-    (destination / "audio").mkdir()
     summary: dict[str, Any] = {}
     parts = plan(options)
     total = sum(map(len, parts.values()))
-    with tqdm(total=total, desc="synthesizing", unit="utt", leave=False, dynamic_ncols=True) as bar:
+    with (
+        new_folder(destination),
+        Progress[None](what="synthesizing", total=total, unit="utterances") as bar,
+    ):
         for part, jobs in parts.items():
 
             def speak(share: list[Speech]) -> list[tuple[Speech, Recording, PhoneTimes]]:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from tqdm import tqdm
 
 from .data import Batch, FeatureStore, collate
 from .errors import InputError
@@ -18,6 +17,7 @@ from .features import FeatureOptions
 from .files import write_atomically
 from .model import Checkpoint, score_index
 from .objective import Ctc
+from .progress import Progress
 
 LISTENED = 32
 """Utterances that teachers hear at a time."""
@@ -100,7 +100,7 @@ def _listen(
         temporary.open("wb") as file,
         torch.inference_mode(),
         torch.autocast(device.type, torch.bfloat16, enabled=bfloat16),
-        tqdm(total=len(ends), desc="teachers listen", unit="utt", leave=False) as bar,
+        Progress[None](what="teachers listen", total=len(ends), unit="utterances") as bar,
     ):
         for first in range(0, len(ends), LISTENED):
             indices = range(first, min(first + LISTENED, len(ends)))

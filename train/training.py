@@ -7,6 +7,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,13 @@ from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 from torch.profiler import record_function
 from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from .augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from .corpus import Corpus, Utterance, corpus_parts, read_corpus
 from .data import Batch, FeatureStore, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
 from .features import FeatureOptions
-from .files import new_folder, remove_partial, write_atomically
+from .files import locked, new_folder, remove_partial, write_atomically
 from .model import (
     AcousticModel,
     Checkpoint,
@@ -41,6 +41,7 @@ from .parallel import Processes
 from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
+from .progress import Progress
 from .stream import StreamedBatches, streamed_normalisation
 from .teacher import Distilled, check_teacher, checkpoints_digest, listen
 
@@ -478,13 +479,12 @@ class Run:
         self._truncate_metrics()
         writer = SummaryWriter(str(self.folder), purge_step=self.step + (self.batch == 0))  # an epoch's end is kept
         total = options.epochs * self.steps_per_epoch
-        with tqdm(total=total, initial=self.step, desc="training", unit="step", dynamic_ncols=True) as bar:
+        with Progress[None](what="training", total=total, unit="steps", initial=self.step, leave=True) as bar:
             while self.epoch < options.epochs:
                 self.model.train()
                 for batch in self.batches.epoch(self.epoch, self.batch):
                     self._step(batch)
-                    bar.update()
-                    bar.set_postfix(loss=f"{self.loss_sum / self.loss_batches:.3f}", dev_error=f"{self.last_error:.1f}")
+                    bar.update(loss=f"{self.loss_sum / self.loss_batches:.3f}", dev_error=f"{self.last_error:.1f}")
                     if self.step % options.checkpoint_steps == 0:
                         self.checkpoint().save(self.folder / LAST)
                 self._end_epoch(writer)
@@ -605,25 +605,35 @@ def train(
     started = time.monotonic()
     processes = Processes.join(options.device)
     try:
-        if not processes.first:
-            say = _silent
-        elif not resume:
-            new_folder(folder)
-        elif not folder.is_dir():
-            raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
-        torch.set_num_threads(options.threads)
-        # Gradients that vanish over hundreds of frames end as denormal numbers, which halve the speed: now zeros.
-        torch.set_flush_denormal(True)
-        run = Run(folder, options, corpora, features, rounded, processes)
-        if profile:
-            run.prepare(say)
-            found = profile_steps(run, say)
-            run.remove_features()
-            return found
-        return _run(run, say, started)
+        with _claimed(folder, resume) if processes.first else nullcontext():
+            if not processes.first:
+                say = _silent
+            torch.set_num_threads(options.threads)
+            # Gradients that vanish over hundreds of frames end as denormal numbers, which halve the speed: now zeros.
+            torch.set_flush_denormal(True)
+            run = Run(folder, options, corpora, features, rounded, processes)
+            if profile:
+                run.prepare(say)
+                found = profile_steps(run, say)
+                run.remove_features()
+                return found
+            return _run(run, say, started)
     finally:
         torch.set_flush_denormal(False)
         processes.leave()
+
+
+def _claimed(folder: Path, resume: bool) -> AbstractContextManager[object]:
+    """The run's folder, for this process alone.
+
+    Raises:
+        InputError: it is used and `resume` false, it is not there and `resume` true, or another process works in it.
+    """
+    if not resume:
+        return new_folder(folder)
+    if not folder.is_dir():
+        raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
+    return locked(folder)
 
 
 def _run(run: Run, say: Callable[[str], None], started: float) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from tqdm import tqdm
-
 from .corpus import Corpus, Utterance
 from .dictionary import Dictionary, pronounce, read_dictionary
 from .errors import InputError
+from .progress import Progress
 from .sphere import find_sph2pipe, is_shortened, to_flac
 
 Made = TypeVar("Made")
@@ -106,7 +105,7 @@ def _convert(compressed: dict[str, Path], audio: dict[str, Path], folder: Path) 
 
 def _progress(what: str, work: Callable[[str], Made], keys: dict[str, Path]) -> Iterator[Made]:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from tqdm(pool.map(work, keys), what, len(keys), unit="utt", leave=False, dynamic_ncols=True)
+        yield from Progress(pool.map(work, keys), what, len(keys), "recordings")
 
 
 def _is_shortened(path: Path) -> bool:
