@@ -65,8 +65,7 @@ def instruction_sets() -> dict[str, bool]:
     found: dict[str, bool] = {}
     name = ctypes.c_char_p()
     while (supported := library().tetraphone_instruction_set_at(ctypes.c_size_t(len(found)), ctypes.byref(name))) >= 0:
-        assert name.value is not None
-        found[name.value.decode()] = bool(supported)
+        found[(name.value or b"").decode()] = bool(supported)
     return found
 
 
@@ -102,15 +101,19 @@ def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> di
 
 
 def _readable(name: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """The tensor as the library reads it: contiguous, in the processor's memory."""
+    """The tensor as the library reads it: contiguous, in the processor's memory.
+
+    Raises:
+        InputError: its shape, type, layout or device is another.
+    """
     if tuple(tensor.shape) != shape or tensor.dtype != dtype:
         found = f"{tuple(tensor.shape)}, {tensor.dtype}"
-        raise InputError(f"packed weights: {name} of shape {found}; this layer takes {shape}, {dtype}")
+        raise InputError(f"{name} of shape {found}; this layer takes {shape}, {dtype}")
     plain = type(tensor) in (Tensor, nn.Parameter)  # a subclass may have no values, like the fake ones of torch.export
     if not plain or tensor.device.type != "cpu" or tensor.layout != torch.strided:
         found = f"a {type(tensor).__name__}, {tensor.layout}, on {tensor.device}"
-        raise InputError(f"packed weights: {name} is {found}; give a plain, dense tensor on cpu")
-    return tensor.detach().contiguous()
+        raise InputError(f"{name} is {found}; give a plain, dense tensor on cpu")
+    return tensor.detach().resolve_neg().contiguous()
 
 
 def pack(
@@ -147,7 +150,7 @@ def pack(
         if tensor is not None and name not in wanted:
             raise InputError(f"packed weights: {number_format.name} {kind.name} has no {name}; give None")
         if tensor is not None:
-            ready[name] = _readable(name, tensor, *wanted[name])
+            ready[name] = _readable(f"packed weights: {name}", tensor, *wanted[name])
     block = torch.zeros(size, dtype=torch.uint8)
     _check(library().tetraphone_pack(ctypes.byref(shape), *_pointers(ready), _pointer(block)))
     return block
@@ -168,7 +171,7 @@ def unpack(block: Tensor) -> tuple[Kind, Format, int, int, Weight, Weight | None
 
 
 def _readable_block(block: Tensor) -> Tensor:
-    return _readable("a block", block, (block.numel(),), torch.uint8)
+    return _readable("packed weights: a block", block, (block.numel(),), torch.uint8)
 
 
 def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
@@ -183,13 +186,14 @@ def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
 
 
 def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
-    """y and the new states; the checks are those of the runtime's kernels."""
-    if x.dim() != 2 or any(state.dim() != 1 or len(state) != outputs for state in states):
-        raise InputError("x is [frames, inputs], a state [hidden]")
-    if any(tensor.dtype != torch.float32 for tensor in (x, *states)):
-        raise InputError("x and states are float32")
-    x, weights = x.detach().contiguous(), _readable_block(weights)
-    states = [state.detach().contiguous() for state in states]
+    """y and the new states.
+
+    Raises:
+        InputError: a tensor's shape, type, layout or device is not the packed layer's.
+    """
+    _check_call(x, states, weights, outputs)
+    x, weights = _readable("x", x, tuple(x.shape), torch.float32), _readable_block(weights)
+    states = [_readable("a state", state, (outputs,), torch.float32) for state in states]
     y = x.new_empty(x.shape[0], outputs)
     after = [torch.empty_like(state) for state in states]
     before = [_pointer(state) for state in states] + [_pointer(None)] * (2 - len(states))
@@ -204,19 +208,35 @@ def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: 
     return y, *after
 
 
-def _shapes(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
-    """Tensors like those of `_run`, without their values."""
+def _check_call(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> None:
+    """What can be told without values; the rest is in the packed block, and the runtime's kernels check both."""
+    if x.dim() != 2 or weights.dim() != 1 or any(tuple(state.shape) != (outputs,) for state in states):
+        shapes = ", ".join(str(tuple(tensor.shape)) for tensor in (x, *states, weights))
+        raise InputError(f"x, states and weights of shape {shapes}; x is [frames, inputs], each state [{outputs}]")
+    types = [tensor.dtype for tensor in (x, *states, weights)]
+    if types != [*(torch.float32 for _ in (x, *states)), torch.uint8]:
+        raise InputError(f"x, states and weights are {types}; x and states are float32, weights uint8")
     if len({tensor.device for tensor in (x, *states, weights)}) > 1:
         raise InputError("x, states and weights lie on different devices; move them to one")
+
+
+def _shapes(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
+    """Tensors like those of `_run`, without their values."""
+    _check_call(x, states, weights, outputs)
     return x.new_empty(x.shape[0], outputs), *map(torch.empty_like, states)
 
 
+def _width(state: Tensor) -> int:
+    """The hidden size that a state stands for."""
+    return state.shape[0] if state.dim() else 0
+
+
 def _lstm(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _run(Kind.LSTM, x, [h, c], weights, h.numel())
+    return _run(Kind.LSTM, x, [h, c], weights, _width(h))
 
 
 def _rnn(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _run(Kind.RNN, x, [h], weights, h.numel())
+    return _run(Kind.RNN, x, [h], weights, _width(h))
 
 
 def _hamilton_linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
@@ -228,11 +248,11 @@ def _linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
 
 
 def _lstm_shape(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _shapes(x, [h, c], weights, h.shape[0])
+    return _shapes(x, [h, c], weights, _width(h))
 
 
 def _rnn_shape(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _shapes(x, [h], weights, h.shape[0])
+    return _shapes(x, [h], weights, _width(h))
 
 
 def _linear_shape(x: Tensor, weights: Tensor, outputs: int) -> Tensor:

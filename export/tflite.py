@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import write_atomically
-from tetraphone.train.layers import Recurrent
+from tetraphone.train.layers import Recurrent, cell
 from tetraphone.train.model import AcousticModel, Checkpoint
 
 TOLERANCE = 1e-4
@@ -36,7 +36,7 @@ class Expanded(nn.Module):
 
     def __init__(self, stack: Recurrent, output: nn.Module) -> None:
         super().__init__()
-        self.gates, self.width, self.output = stack.gates, stack.hidden, output
+        self.parts, self.width, self.output = stack.parts, stack.hidden, output
         self.input, self.hidden = nn.ModuleList(), nn.ModuleList()
         for index in range(stack.layers):
             bias = None if stack.bias is None else stack.bias[index]
@@ -45,26 +45,18 @@ class Expanded(nn.Module):
 
     def initial_state(self) -> tuple[Tensor, ...]:
         """Zeros: distinct tensors, or the exporter would merge them."""
-        count = len(self.hidden) * (2 if self.gates == 4 else 1)
-        return tuple(torch.zeros(1, self.width) for _ in range(count))
+        return tuple(torch.zeros(1, self.width) for _ in range(self.parts * len(self.hidden)))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
         before, after = iter(states), []
         for from_input, from_hidden in zip(self.input, self.hidden, strict=True):
-            h, outputs = next(before), []
-            c = next(before) if self.gates == 4 else None
+            state, outputs = tuple(next(before) for _ in range(self.parts)), []
             products = from_input(x)
             for frame in range(len(x)):  # not split(1): litert-torch cannot split into one part
-                sums = products[frame : frame + 1] + from_hidden(h)
-                if c is None:
-                    h = sums.tanh()
-                else:
-                    i, f, g, o = sums.chunk(4, dim=-1)
-                    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-                    h = o.sigmoid() * c.tanh()
-                outputs.append(h)
-            x = torch.cat(outputs) if len(outputs) > 1 else h
-            after += [h] if c is None else [h, c]
+                state = cell(products[frame : frame + 1] + from_hidden(state[0]), state)
+                outputs.append(state[0])
+            x = torch.cat(outputs) if len(outputs) > 1 else outputs[0]
+            after += state
         return (self.output(x), *after)
 
 
@@ -94,7 +86,8 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     if checkpoint.network.direction != "uni":
         raise InputError(f"cannot export a network of direction {checkpoint.network.direction}; train one of uni")
     model = checkpoint.model.eval()
-    assert isinstance(model, AcousticModel)
+    if not isinstance(model, AcousticModel):
+        raise InputError(f"cannot write a {type(model).__name__} to {path}; give a checkpoint that training made")
     network = Expanded(model.recurrent, model.output).eval()
     x = torch.zeros(1, checkpoint.features.inputs)
     with write_atomically(path) as temporary:

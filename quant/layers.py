@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tetraphone.train.errors import InputError
-from tetraphone.train.layers import Recurrent, State, gates_matrix
+from tetraphone.train.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
 
 from .weights import QuantizedWeight, WeightFormat, quantize_frame
 
@@ -25,7 +25,8 @@ class QuantizedRecurrent(nn.Module):
         if not layers.quaternion or layers.direction != "uni":
             name = type(layers).__name__
             raise InputError(f"cannot quantise a {layers.direction}-directional {name}; train a uni-directional QLSTM")
-        self.hidden, self.layers, self.gates, self.directions = layers.hidden, layers.layers, layers.gates, 1
+        self.inputs, self.hidden, self.layers = layers.inputs, layers.hidden, layers.layers
+        self.gates, self.parts, self.directions = layers.gates, layers.parts, 1
         self.weight_input = nn.ModuleList(QuantizedWeight(weight, weight_format) for weight in layers.weight_input)
         self.weight_hidden = nn.ModuleList(QuantizedWeight(weight, weight_format) for weight in layers.weight_hidden)
         self.bias = nn.ParameterList(
@@ -36,12 +37,19 @@ class QuantizedRecurrent(nn.Module):
         return gates_matrix(weight.dequantized(), self.gates)  # type: ignore[operator]
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
-        """[batch, frames, inputs] → [batch, frames, hidden], state as in `Recurrent`; `lengths` may not be given."""
+        """[batch, frames, inputs] → [batch, frames, hidden], state as in `Recurrent`; `lengths` may not be given.
+
+        Raises:
+            InputError: lengths are given; see `check_input`, `check_state`.
+        """
+        check_input(x, "batch, frames", self.inputs, self.bias[0])
         if lengths is not None:
             raise InputError("a quantised network takes utterances of one length; run them one by one")
-        parts = 2 if self.gates == 4 else 1
+        shape = (self.layers, x.shape[0], self.hidden)
         if state is None:
-            state = tuple(x.new_zeros(self.layers, x.shape[0], self.hidden) for _ in range(parts))
+            state = tuple(x.new_zeros(shape) for _ in range(self.parts))
+        else:
+            check_state(state, self.parts, shape, x)
         after: list[State] = []
         for layer in range(self.layers):
             x, last = self._run(x, tuple(part[layer] for part in state), layer)
@@ -55,18 +63,17 @@ class QuantizedRecurrent(nn.Module):
         outputs = []
         for frame in range(x.shape[1]):
             total = (sums[:, frame] + (state[0] * 127).round().double() @ recurrent).to(x.dtype)
-            if self.gates == 1:
-                state = (total.tanh(),)
-            else:
-                i, f, g, o = total.chunk(4, dim=-1)
-                c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-                state = (o.sigmoid() * c.tanh(), c)
+            state = cell(total, state)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1) if outputs else x.new_zeros(x.shape[0], 0, self.hidden), state
 
 
 class QuantizedLinear(nn.Module):
-    """A real linear layer: [..., inputs] → [..., outputs], inputs with a scale a frame."""
+    """A real linear layer: [..., inputs] → [..., outputs], inputs with a scale a frame.
+
+    Raises:
+        InputError: in `forward`, see `check_input`.
+    """
 
     def __init__(self, layer: nn.Linear, weight_format: WeightFormat) -> None:
         super().__init__()
@@ -75,5 +82,6 @@ class QuantizedLinear(nn.Module):
         self.bias = nn.Parameter(bias.detach().clone(), requires_grad=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        check_input(x, "…", self.weight.values.shape[1], self.bias)
         integers, scale = quantize_frame(x)
         return (integers @ self.weight.dequantized().T * scale.double() + self.bias.double()).to(x.dtype)

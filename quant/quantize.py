@@ -42,7 +42,7 @@ def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoi
 
     Raises:
         InputError: the network is real or bi-directional, or a weight is not finite.
-        AssertionError: a weight matrix was left float.
+        RuntimeError: a weight matrix was left float, by a fault of this module.
     """
     model = checkpoint.to_ship().model
     matrices = sum(parameter.dim() > 1 for parameter in model.parameters())
@@ -53,8 +53,8 @@ def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoi
     )
     replaced = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
     left = [name for name, parameter in model.named_parameters() if parameter.dim() > 1]
-    assert not left, f"these weights were left float: {left}"
-    assert len(replaced) == matrices, f"{len(replaced)} of {matrices} matrices were quantised"
+    if left or len(replaced) != matrices:
+        raise RuntimeError(f"{len(replaced)} of {matrices} matrices were quantised, these left float: {left}")
     return replace(checkpoint, model=model.eval(), quantization=options.weights), sum(
         weight.values.numel() for weight in replaced
     )

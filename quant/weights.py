@@ -37,7 +37,7 @@ class QuantizedWeight(nn.Module):
         weight_format: "int8" or "int4".
 
     Raises:
-        InputError: a weight is not finite, or too large for its scale's type.
+        InputError: the weight has another shape, is not finite, or too large for its scale's type.
     """
 
     values: Tensor
@@ -47,6 +47,8 @@ class QuantizedWeight(nn.Module):
 
     def __init__(self, weight: Tensor, weight_format: WeightFormat) -> None:
         super().__init__()
+        if weight.dim() != 2 and (weight.dim() != 3 or weight.shape[0] != 4):
+            raise InputError(f"a weight of shape {tuple(weight.shape)}; give [4, rows, columns] or [rows, columns]")
         self.weight_format: WeightFormat = weight_format
         self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)
         greatest = GREATEST[weight_format]

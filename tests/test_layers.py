@@ -1,9 +1,11 @@
 """Recurrent layers: golden cells, numbers of parameters, padding, state, directions, dropout, refused sizes."""
 
 import math
+import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
 import tetraphone.train.layers
+from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation
 from tetraphone.train.layers import (
@@ -26,6 +29,7 @@ from tetraphone.train.layers import (
     QuaternionLinear,
     Recurrent,
     State,
+    cell,
 )
 from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
 
@@ -402,8 +406,105 @@ def test_sizes_below_one_are_refused(kind: str) -> None:
 @every_kind
 def test_input_of_another_width_is_refused(kind: str) -> None:
     for shape in ((2, 5, 12), (5, 8)):
-        with pytest.raises(InputError, match=r"\[batch, frames, 8\] reals"):
+        with pytest.raises(InputError, match=re.escape(f"{shape}; the layer takes [batch, frames, 8]")):
             network(kind)(torch.zeros(shape, dtype=torch.float64))
+
+
+def quantized(kind: str) -> QuantizedRecurrent:
+    return QuantizedRecurrent(KINDS[kind](8, 12, 2, torch.Generator()), "int8")
+
+
+STACKS: dict[str, Callable[[], nn.Module]] = {
+    **{f"{kind} {way}": partial(network, kind, way) for kind in KINDS for way in ("uni", "bi", "bi-shared")},
+    "wide qlstm": partial(network, "qlstm", layers=1, hidden=516),
+    **{f"quantised {kind}": partial(quantized, kind) for kind in ("qlstm", "qrnn")},
+    "acoustic model": lambda: AcousticModel(NetworkOptions("qlstm", 12, 2), 8, 5, torch.Generator()),
+}
+every_stack = pytest.mark.parametrize("stack", STACKS)
+
+
+@every_stack
+def test_states_that_do_not_belong_to_the_layer_or_the_batch_are_refused(stack: str) -> None:
+    built = STACKS[stack]()
+    like = next(built.parameters())
+    _, right = built(like.new_zeros(3, 2, 8))
+    x = like.new_zeros(5, 2, 8)
+    shape = tuple(right[0].shape)
+    for wrong in (
+        right,
+        tuple(part[:1] for part in right),
+        tuple(part.new_zeros(shape[0], 5, shape[2] + 4) for part in right),
+        tuple(part[:, 0] for part in right),
+        (*right, right[0]),
+        right[:-1],
+    ):
+        takes = re.escape(str((shape[0], 5, shape[2])))
+        found = re.escape(", ".join(str(tuple(part.shape)) for part in wrong))
+        with pytest.raises(InputError, match=rf"state of shape {found} for input of shape \(5, 2, 8\).*{takes}"):
+            built(x, wrong)
+    fitting = tuple(part.new_zeros(shape[0], 5, shape[2]) for part in right)
+    other = torch.float32 if like.dtype == torch.float64 else torch.float64
+    for wrong, says in (
+        ((fitting[0].to(other), *fitting[1:]), f"the state is {other} on cpu, the input {like.dtype} on cpu"),
+        ((*fitting[:-1], fitting[-1].to("meta")), f"the state is {like.dtype} on meta, the input {like.dtype} on cpu"),
+    ):
+        with pytest.raises(InputError, match=says):
+            built(x, wrong)
+    built(x, fitting)
+
+
+@every_stack
+def test_input_of_another_type_or_device_is_refused(stack: str) -> None:
+    built = STACKS[stack]()
+    like = next(built.parameters())
+    for x in (torch.zeros(3, 2, 8, dtype=torch.float16), like.new_zeros(3, 2, 8).to("meta")):
+        with pytest.raises(InputError, match=f"the input is {x.dtype} on {x.device}, the layer {like.dtype} on cpu"):
+            built(x)
+
+
+@every_kind
+@every_direction
+@pytest.mark.parametrize("lengths", [[2, 0], [2, 4], [2], [2, 2, 2], [2.0, 1.0], [[2, 2]]])
+def test_lengths_that_the_batch_does_not_have_are_refused(kind: str, direction: Direction, lengths: list[Any]) -> None:
+    with pytest.raises(InputError, match="lengths"):
+        network(kind, direction)(random(2, 3, 8), lengths=torch.tensor(lengths))
+
+
+@pytest.mark.parametrize("inputs", [8, 512, 1024])
+@pytest.mark.parametrize("training", [True, False])
+def test_linear_input_of_another_width_type_or_device_is_refused(inputs: int, training: bool) -> None:
+    layer = QuaternionLinear(inputs, inputs, torch.Generator()).train(training)
+    for width in (inputs - 4, inputs + 4, inputs // 2, 2 * inputs, 1):
+        with pytest.raises(InputError, match=re.escape(f"(2, {width}); the layer takes […, {inputs}]")):
+            layer(torch.zeros(2, width))
+    with pytest.raises(InputError, match=r"\(\); the layer takes"):
+        layer(torch.zeros(()))
+    with pytest.raises(InputError, match=r"float64 on cpu, the layer torch\.float32 on cpu"):
+        layer(torch.zeros(2, inputs, dtype=torch.float64))
+    with pytest.raises(InputError, match="meta, the layer"):
+        layer(torch.zeros(2, inputs, device="meta"))
+
+
+def test_compiled_layers_learn_and_infer_as_they_are() -> None:
+    """By the tracing that every backend of torch.compile begins with; it needs no compiler on the machine."""
+    torch.compiler.reset()
+    layer, x = network("qlstm", layers=1), random(2, 3, 8)
+    compiled = torch.compile(layer, backend="aot_eager")
+    weights = list(layer.parameters())
+    found, expected = (torch.autograd.grad(run(x)[0].sin().sum(), weights) for run in (compiled, layer))
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(x), layer(x), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "rnn"])
+def test_the_cell_in_plain_operators_is_torchs(kind: str) -> None:
+    """What the quantised layers and the LiteRT file compute, against torch's own cells."""
+    torchs = {"lstm": nn.LSTMCell, "rnn": nn.RNNCell}[kind](8, 12).double()
+    x, state = random(3, 8), tuple(random(3, 12, seed=seed) for seed in range(1, 3 if kind == "lstm" else 2))
+    sums = x @ torchs.weight_ih.T + torchs.bias_ih + state[0] @ torchs.weight_hh.T + torchs.bias_hh
+    expected = torchs(x, state if kind == "lstm" else state[0])
+    torch.testing.assert_close(cell(sums, state), expected if kind == "lstm" else (expected,), rtol=0, atol=1e-14)
 
 
 @pytest.fixture

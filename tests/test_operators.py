@@ -23,7 +23,7 @@ from tetraphone.train import native
 from tetraphone.train.errors import InputError
 from tetraphone.train.layers import KINDS, QLSTM, QRNN, QuaternionLinear
 from tetraphone.train.native import LIBRARY, library
-from tetraphone.train.quaternion import block_matrix
+from tetraphone.train.quaternion import block_matrix, hamilton_product
 
 ops = torch.ops.quaternion
 SIZES = [(4, 4), (12, 20), (100, 36), (160, 64)]
@@ -34,8 +34,8 @@ def generator() -> torch.Generator:
     return torch.Generator().manual_seed(5)
 
 
-def random(*shape: int) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape) + seed))
 
 
 def make_stack(kind: str, inputs: int, hidden: int) -> QLSTM | QRNN:
@@ -202,7 +202,6 @@ def test_block_of_another_kind_or_size_is_refused() -> None:
         lambda: ops.linear(x, lstm, 8),
         lambda: ops.hamilton_linear(x, linear, 8),
         lambda: ops.linear(x, linear, 7),
-        lambda: ops.linear(x, linear[None], 8),
     ]
     for call in calls:
         with pytest.raises(InputError, match="packed"):
@@ -461,6 +460,58 @@ def test_load_segments_fit_pages_of_16_kib() -> None:
     loads = [line.split() for line in binutils("readelf", "-l", "-W").splitlines() if line.split()[:1] == ["LOAD"]]
     assert loads
     assert all(int(fields[-1], 16) >= 16384 for fields in loads)
+
+
+WRONG_CALLS = {
+    "x of one dimension": ({"x": random(12)}, r"shape \(12,\), \(8,\), \(8,\), .*each state \[8\]"),
+    "x of another width": ({"x": random(3, 16)}, "sizes or the operator"),
+    "x in double precision": ({"x": random(3, 12).double()}, "x and states are float32"),
+    "h of another size": ({"h": torch.zeros(12)}, r"\(12,\), \(8,\).*each state \[12\]"),
+    "h a batch": ({"h": torch.zeros(1, 8)}, r"\(1, 8\), \(8,\)"),
+    "h a number": ({"h": torch.zeros(())}, r"\(\), \(8,\)"),
+    "c of another size": ({"c": torch.zeros(4)}, r"\(8,\), \(4,\).*each state \[8\]"),
+    "c in half precision": ({"c": torch.zeros(8).half()}, "x and states are float32"),
+    "weights as a row": ({"weights": torch.zeros(1, 64, dtype=torch.uint8)}, r"weights of shape .*\(1, 64\)"),
+    "weights as numbers": ({"weights": torch.zeros(64)}, "weights uint8"),
+    "no weights": ({"weights": torch.zeros(0, dtype=torch.uint8)}, "packed weights"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_CALLS)
+def test_tensors_that_the_kernels_cannot_read_are_refused(wrong: str) -> None:
+    given, says = WRONG_CALLS[wrong]
+    right = {"x": random(3, 12), "h": torch.zeros(8), "c": torch.zeros(8)}
+    with pytest.raises(InputError, match=says):
+        ops.lstm(**{"weights": pack_recurrent(make_stack("qlstm", 12, 8)), **right, **given})
+
+
+def test_tensors_are_read_as_they_stand_not_as_they_lie() -> None:
+    """Every stride, and a negation that torch has only noted down."""
+    weights, wide = pack_recurrent(make_stack("qlstm", 12, 8)), random(24, 3)
+    h, c = random(16)[::2], torch.conj(torch.complex(random(8), random(8, seed=1))).imag
+    x = wide.T[:, ::2]
+    assert c.is_neg()
+    assert not x.is_contiguous()
+    assert not h.is_contiguous()
+    plain = [torch.tensor(part.tolist()) for part in (x, h, c)]
+    for found, expected in zip(ops.lstm(x, h, c, weights), ops.lstm(*plain, weights), strict=True):
+        assert torch.equal(found, expected)
+    bias = torch.conj(torch.complex(torch.zeros(4), torch.ones(4))).imag
+    assert torch.equal(
+        unpack(pack(Kind.LINEAR, Format.FLOAT32, 4, 4, (random(4, 4), None), None, bias))[-1], -torch.ones(4)
+    )
+
+
+def test_the_library_multiplies_quaternions_as_the_sign_table_does() -> None:
+    """A layer of one quaternion, component by component: the sign table in C++ against the one in Python."""
+    for seed in range(8):
+        w, x = random(4, seed=seed), random(1, 4, seed=seed + 100)
+        block = pack(Kind.HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (w.view(4, 1, 1), None), None, None)
+        torch.testing.assert_close(ops.hamilton_linear(x, block, 4)[0], hamilton_product(w, x[0]), rtol=0, atol=1e-6)
+    for i, a in enumerate(torch.eye(4)):
+        block = pack(Kind.HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (a.view(4, 1, 1), None), None, None)
+        for j, b in enumerate(torch.eye(4)):
+            assert torch.equal(ops.hamilton_linear(b[None], block, 4)[0], hamilton_product(a, b)), (i, j)
 
 
 def test_c_abi_returns_a_code_for_a_wrong_call() -> None:

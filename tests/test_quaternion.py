@@ -1,5 +1,7 @@
 """The algebra against the definition of the quaternions, written out here on scalars."""
 
+import re
+
 import pytest
 import torch
 from hamilton import Scalars, product
@@ -226,5 +228,37 @@ def test_sizes_that_are_not_whole_quaternions_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=r"reals.* multiple of 4"):
             attempt()
-    with pytest.raises((InputError, RuntimeError)):
-        hamilton_product(whole, torch.ones(12))
+    with pytest.raises(InputError, match="the last dimension of b is 6 reals"):
+        hamilton_product(whole, broken)
+    with pytest.raises(InputError, match="the last dimension of q is 1 reals"):
+        norm(torch.tensor(1.0))
+
+
+@pytest.mark.parametrize(("a", "b"), [((8,), (12,)), ((3, 8), (2, 8)), ((8,), (2, 4))])
+def test_products_of_shapes_that_differ_name_both(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=re.escape(f"a has shape {a}, b {b}")):
+        hamilton_product(torch.ones(a), torch.ones(b))
+    assert hamilton_product(torch.ones(3, 1, 8), torch.ones(2, 8)).shape == (3, 2, 8)
+
+
+@pytest.mark.parametrize(
+    ("x", "components", "bias"),
+    [
+        ((2, 12), (4, 2, 2), (8,)),
+        ((2, 8), (3, 2, 2), (8,)),
+        ((2, 8), (4, 2, 2), (4,)),
+        ((), (4, 2, 2), (8,)),
+        ((8,), (8, 8), (8,)),
+    ],
+)
+def test_eight_products_of_sizes_that_do_not_fit_name_them(
+    x: tuple[int, ...], components: tuple[int, ...], bias: tuple[int, ...]
+) -> None:
+    with pytest.raises(InputError, match=re.escape(f"{x}, {components}, {bias}; give")):
+        eight_products(torch.ones(x), torch.ones(components), torch.ones(bias))
+
+
+def test_a_weight_without_four_components_has_no_block_matrix() -> None:
+    for shape in ((3, 2, 2), (4, 4)):
+        with pytest.raises(InputError, match=re.escape(f"components of shape {shape}")):
+            block_matrix(torch.ones(shape))

@@ -30,13 +30,69 @@ EIGHT_PRODUCTS_FROM = 512 * 512
 1,024; the expanded matrix takes 1.0 to 1.1."""
 
 
+def check_input(x: Tensor, shape: str, size: int, weight: Tensor) -> None:
+    """Checks what a layer is given against its weight, before a kernel reads it.
+
+    Args:
+        x: the input; its last dimension must have `size` reals.
+        shape: of the input as the message names it, such as "batch, frames"; "…" stands for any leading dimensions.
+        weight: whose device and, but under autocast, type `x` must have.
+
+    Raises:
+        InputError: it differs; both are named.
+    """
+    if x.dim() < 1 or (shape != "…" and x.dim() != shape.count(",") + 2) or x.shape[-1] != size:
+        raise InputError(f"input of shape {tuple(x.shape)}; the layer takes [{shape}, {size}]")
+    _check_alike("the input", x, "the layer", weight)
+
+
+def check_state(state: State, parts: int, shape: tuple[int, ...], x: Tensor) -> None:
+    """Checks a recurrent layer's state against what the layer and its input need, before a kernel reads it.
+
+    Raises:
+        InputError: it has another number of tensors, another shape, device or, but under autocast, type; both are
+            named.
+    """
+    found = [tuple(part.shape) for part in state]
+    if found != parts * [shape]:
+        raise InputError(
+            f"state of shape {', '.join(map(str, found))} for input of shape {tuple(x.shape)}; the layer takes "
+            f"{parts} of {shape}: start with initial_state({x.shape[0]}, x)"
+        )
+    for part in state:
+        _check_alike("the state", part, "the input", x)
+
+
+def _check_alike(name: str, tensor: Tensor, of: str, other: Tensor) -> None:
+    same = tensor.dtype == other.dtype or torch.is_autocast_enabled(tensor.device.type)
+    if not same or tensor.device != other.device:
+        found, wanted = (f"{item.dtype} on {item.device}" for item in (tensor, other))
+        raise InputError(f"{name} is {found}, {of} {wanted}; move them to one type and device")
+
+
+def check_lengths(lengths: Tensor, x: Tensor) -> None:
+    """Checks the frames of each utterance of a batch x [batch, frames, inputs].
+
+    Raises:
+        InputError: they are not whole numbers [batch], or one is not within 1 and the frames of the batch.
+    """
+    whole = not (lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool)
+    if tuple(lengths.shape) != x.shape[:1] or not whole:
+        found = f"{tuple(lengths.shape)}, {lengths.dtype}"
+        raise InputError(f"lengths of shape {found} for input of shape {tuple(x.shape)}; give {len(x)} whole numbers")
+    if lengths.device.type == "cpu" and not torch.compiler.is_compiling() and len(lengths):
+        least, most = int(lengths.min()), int(lengths.max())
+        if least < 1 or most > x.shape[1]:
+            raise InputError(f"lengths from {least} to {most}; an utterance of this batch has 1 to {x.shape[1]} frames")
+
+
 class QuaternionLinear(nn.Module):
     """y = W ⊗ x + b: [..., inputs] → [..., outputs], planar.
 
     One product with the expanded matrix, except in the training of wide layers on a processor: see `_trains_wide`.
 
     Raises:
-        InputError: a size is not a multiple of 4.
+        InputError: a size is not a multiple of 4; in `forward`, see `check_input`.
     """
 
     def __init__(
@@ -49,10 +105,12 @@ class QuaternionLinear(nn.Module):
     ) -> None:
         super().__init__()
         columns, rows = check_quaternion_size(inputs, "inputs"), check_quaternion_size(outputs, "outputs")
+        self.inputs = inputs
         self.weight = nn.Parameter(initial_components(rows, columns, generator, initialisation))
         self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
+        check_input(x, "…", self.inputs, self.weight)
         if self._trains_wide(x):
             return eight_products(x, self.weight, self.bias)
         return nn.functional.linear(x, block_matrix(self.weight), self.bias)
@@ -79,6 +137,28 @@ class QuaternionLinear(nn.Module):
 def gates_matrix(weight: Tensor, gates: int) -> Tensor:
     """Components [4, gates · rows, columns] → the real matrix [gates · 4 · rows, 4 · columns], gate after gate."""
     return block_matrix(weight.unflatten(1, (gates, -1)).transpose(0, 1)).flatten(0, 1)
+
+
+def cell(sums: Tensor, state: State) -> State:
+    """The state behind one frame, from the state before it, in plain operators: what torch's fused kernels compute.
+
+    Args:
+        sums: W x + R h + b, [..., gates · hidden], an LSTM's gates in the order input, forget, cell, output.
+        state: (h,) of an RNN, whose h stands in the sums already, or (h, c) of an LSTM; each [..., hidden].
+    """
+    if len(state) == 1:
+        return (sums.tanh(),)
+    i, f, g, o = sums.chunk(4, dim=-1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def _lstm(x: Tensor, initial: list[Tensor], parameters: list[Tensor], training: bool) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.lstm(x, initial, parameters, True, 1, 0.0, training, False, True)
+
+
+_lstm_apart = torch.compiler.disable(_lstm)
+"""For torch.compile where gradients are wanted: torch 2.14 cannot trace oneDNN's backward pass."""
 
 
 class Recurrent(nn.Module):
@@ -137,6 +217,11 @@ class Recurrent(nn.Module):
         deviation = math.sqrt(2 / (columns + self.hidden)) if how.criterion == "glorot" else math.sqrt(2 / columns)
         return nn.Parameter(deviation * torch.randn(self.gates * self.hidden, columns, generator=generator))
 
+    @property
+    def parts(self) -> int:
+        """Tensors of the state: see `State`."""
+        return 2 if self.gates == 4 else 1
+
     def matrix(self, weight: Tensor) -> Tensor:
         """The real matrix [gates · hidden, columns] of one of this stack's weights, gate after gate."""
         return gates_matrix(weight, self.gates) if self.quaternion else weight
@@ -144,7 +229,7 @@ class Recurrent(nn.Module):
     def initial_state(self, batch: int, like: Tensor) -> State:
         """Zeros, on the device and of the type of `like`."""
         shape = (self.layers * self.directions, batch, self.hidden)
-        return tuple(like.new_zeros(shape) for _ in range(2 if self.gates == 4 else 1))
+        return tuple(like.new_zeros(shape) for _ in range(self.parts))
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """Runs [batch, frames, inputs] → [batch, frames, directions · hidden] and the state after the last frame.
@@ -155,11 +240,15 @@ class Recurrent(nn.Module):
                 at its end and its backward direction starts there: padding changes nothing. None: all are full.
 
         Raises:
-            InputError: the last dimension of `x` is not `inputs`.
+            InputError: see `check_input`, `check_state`, `check_lengths`.
         """
-        if x.dim() != 3 or x.shape[-1] != self.inputs:
-            raise InputError(f"input of shape {tuple(x.shape)}; it takes [batch, frames, {self.inputs}] reals")
-        state = self.initial_state(x.shape[0], x) if state is None else state
+        check_input(x, "batch, frames", self.inputs, self.weight_input[0])
+        if lengths is not None:
+            check_lengths(lengths, x)
+        if state is None:
+            state = self.initial_state(x.shape[0], x)
+        else:
+            check_state(state, self.parts, (self.layers * self.directions, x.shape[0], self.hidden), x)
         after: list[State] = []
         for layer in range(self.layers):
             if layer and self.dropout and self.training:
@@ -190,7 +279,8 @@ class Recurrent(nn.Module):
         parameters = [w, r, bias, torch.zeros_like(bias)]
         initial = [part.unsqueeze(0).contiguous() for part in state]
         if self.gates == 4:
-            y, *last = torch.lstm(x, initial, parameters, True, 1, 0.0, self.training, False, True)
+            compiled = torch.compiler.is_compiling() and torch.is_grad_enabled()
+            y, *last = (_lstm_apart if compiled else _lstm)(x, initial, parameters, self.training)
         else:
             y, *last = torch.rnn_tanh(x, initial[0], parameters, True, 1, 0.0, self.training, False, True)
         ends = [part.squeeze(0) for part in last]

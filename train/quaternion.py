@@ -88,8 +88,18 @@ def check_quaternion_size(size: int, name: str) -> int:
     return size // 4
 
 
+def _check_planar(q: Tensor, name: str) -> None:
+    check_quaternion_size(q.shape[-1] if q.dim() else 1, f"the last dimension of {name}")
+
+
 def block_matrix(components: Tensor) -> Tensor:
-    """The real matrix [..., 4·rows, 4·columns] that multiplies as components [..., 4, rows, columns] do."""
+    """The real matrix [..., 4·rows, 4·columns] that multiplies as components [..., 4, rows, columns] do.
+
+    Raises:
+        InputError: there are not four components.
+    """
+    if components.dim() < 3 or components.shape[-3] != 4:
+        raise InputError(f"components of shape {tuple(components.shape)}; a quaternion weight is [4, rows, columns]")
     parts = components.unbind(-3)
     rows = [
         torch.cat([parts[term.component] if term.sign > 0 else -parts[term.component] for term in row], dim=-1)
@@ -104,7 +114,17 @@ def eight_products(x: Tensor, components: Tensor, bias: Tensor | None = None) ->
     Half the arithmetic of the block matrix, forward and backward. Its error is at most (columns + 8) · epsilon times
     what the formula gives with all terms taken absolute. Gradients in reverse mode, once: one of a gradient raises
     RuntimeError.
+
+    Raises:
+        InputError: the sizes of input, weight and bias do not belong together.
     """
+    fits = components.dim() == 3 and components.shape[0] == 4 and x.dim() and x.shape[-1] == 4 * components.shape[2]
+    if not fits or (bias is not None and tuple(bias.shape) != (4 * components.shape[1],)):
+        shapes = [tuple(tensor.shape) for tensor in (x, components, *(() if bias is None else (bias,)))]
+        raise InputError(
+            f"input, weight{'' if bias is None else ' and bias'} of shape {', '.join(map(str, shapes))}; give "
+            "[…, 4 · columns], [4, rows, columns] and [4 · rows]"
+        )
     y: Tensor = _EightProducts.apply(x, components, bias)
     return y
 
@@ -168,8 +188,20 @@ def _weight_sums(components: Tensor) -> Tensor:
 
 
 def hamilton_product(a: Tensor, b: Tensor) -> Tensor:
-    """a ⊗ b, quaternion by quaternion; both planar, [..., 4n]."""
-    check_quaternion_size(a.shape[-1], "the last dimension of a")
+    """a ⊗ b, quaternion by quaternion; both planar, [..., 4n], leading dimensions as torch broadcasts them.
+
+    Raises:
+        InputError: the last dimensions differ or are not a multiple of 4, or the others cannot be broadcast.
+    """
+    _check_planar(a, "a")
+    _check_planar(b, "b")
+    try:
+        torch.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+        fits = a.shape[-1] == b.shape[-1]
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}; multiply as many quaternions by as many")
     parts, others = a.chunk(4, dim=-1), b.chunk(4, dim=-1)
     rows = []
     for row in SIGN_TABLE:
@@ -180,14 +212,14 @@ def hamilton_product(a: Tensor, b: Tensor) -> Tensor:
 
 def conjugate(q: Tensor) -> Tensor:
     """r − xi − yj − zk, planar, [..., 4n]."""
-    check_quaternion_size(q.shape[-1], "the last dimension of q")
+    _check_planar(q, "q")
     r, *imaginary = q.chunk(4, dim=-1)
     return torch.cat([r, *(-part for part in imaginary)], dim=-1)
 
 
 def norm(q: Tensor) -> Tensor:
     """|q| of each quaternion: [..., 4n] planar to [..., n]."""
-    check_quaternion_size(q.shape[-1], "the last dimension of q")
+    _check_planar(q, "q")
     return torch.stack(q.chunk(4, dim=-1)).square().sum(0).sqrt()
 
 
