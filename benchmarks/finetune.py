@@ -15,10 +15,10 @@ from pathlib import Path
 
 import tyro
 
-from tetraphone.train.corpus import write_manifest
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine, write_atomically
+from tetraphone.train.manifest import write_manifest
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.objective import enumerate_scores
 from tetraphone.train.options import TrainOptions
@@ -59,6 +59,7 @@ def main(options: Options) -> None:
         network=replace(start.network, dropout=0.2),
         features=start.features,
         phones="corpus",
+        keep_silences=True,
         hold_out=0.1,
         epochs=options.epochs,
         batch_size=8,

@@ -10,8 +10,9 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes, Positional, arg, subcommand
@@ -27,12 +28,21 @@ from tetraphone.train.synthesize import SynthesisOptions
 from .benchmark import TrainingBenchmark
 from .recognizer import Recognizer, StreamOptions, default_model
 
+if TYPE_CHECKING:
+    from tetraphone.train.corpus import Corpus
+
 Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
 
 
 Quiet = Annotated[bool, arg(name="quiet", help="No progress and no lines of log; errors are told.")]
 
 SHOWN_PROBLEMS = 5
+
+
+def tell(corpus: "Corpus") -> None:
+    """What was read otherwise than it was written."""
+    for note in corpus.notes:
+        say(note)
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,8 @@ class Prepare:
 
     form: Positional[Literal["jsonl", "timit", "wsj", "librispeech", "ljspeech", "cmu_arctic", "commonvoice"]]
     """Its form:
-    - jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, text, phones.
+    - jsonl: JSON-lines manifests with the keys id, audio, speaker, duration, phones, and if need be start (seconds
+      into the recording), channel (from 0), text, alignment.
     - timit: the LDC's tree; 61 phones with times; parts train, dev, test.
     - wsj: LDC93S6 and LDC94S13; parts train_si84, train_si284, test_dev93, test_eval92; sph2pipe unpacks recordings.
     - librispeech: the folder of train-clean-100 and so on, each a part.
@@ -71,13 +82,19 @@ class Prepare:
     dictionary: Annotated[Path | None, arg(metavar="FILE")] = None
     """Words and their ARPABET phones, a line each, for corpora without phones; default: the CMU dictionary, from the
     extra `dictionary`. Utterances with other words are left out and named."""
+    phones: Literal["arpabet", "corpus"] = "arpabet"
+    """jsonl: the phone set, 39 ARPABET phones without stress, or whatever symbols the manifests have."""
+    keep_silences: bool = False
+    """jsonl: take silences of the transcripts (sil, sp, pau, h#, ...) as phones; only with --phones corpus."""
     quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
+        from tetraphone.train.phones import ARPABET
         from tetraphone.train.prepare import prepare
 
-        return prepare(self.form, self.source, self.destination, self.dictionary)
+        phones = ARPABET if self.phones == "arpabet" else None
+        return prepare(self.form, self.source, self.destination, self.dictionary, phones, self.keep_silences)
 
 
 @dataclass(frozen=True)
@@ -88,6 +105,12 @@ class Bigram:
     """Folders of prepared corpora (FOLDER or FOLDER:PART, default part: train) or JSON-lines manifests."""
     output: Annotated[Path, arg(metavar="FST")]
     """The file to write, in OpenFst's text form."""
+    phones: Literal["arpabet", "corpus"] = "arpabet"
+    """The phone set: 39 ARPABET phones without stress, or whatever symbols the corpora have."""
+    keep_silences: bool = False
+    """Count silences of the transcripts (sil, sp, pau, h#, ...) as phones; only with --phones corpus."""
+    fold: Annotated[Path | None, arg(metavar="TABLE")] = None
+    """Phones that stand for the transcripts' symbols, as in `tetraphone train`."""
     quiet: Quiet = False
     json: Json = False
 
@@ -95,12 +118,19 @@ class Bigram:
         from tetraphone.train.bigram import write_bigram
         from tetraphone.train.corpus import read_corpus
         from tetraphone.train.phones import ARPABET
+        from tetraphone.train.transcripts import read_fold
 
         if not self.corpora:
             raise InputError("no corpus to count phones in; give a folder or a .jsonl manifest")
-        read = [read_corpus(spec, "train") for spec in self.corpora]
-        phones = [utterance.phones for corpus in read for utterance in corpus.utterances]
-        return {"grammar": str(self.output), **write_bigram(phones, ARPABET, self.output)}
+        phones, fold = ARPABET if self.phones == "arpabet" else None, read_fold(self.fold)
+        read = [
+            read_corpus(spec, "train", phones, keep_silences=self.keep_silences, fold=fold) for spec in self.corpora
+        ]
+        for corpus in read:
+            tell(corpus)
+        spoken = [utterance.phones for corpus in read for utterance in corpus.utterances]
+        phones = phones or tuple(sorted(set(chain.from_iterable(spoken))))
+        return {"grammar": str(self.output), **write_bigram(spoken, phones, self.output)}
 
 
 @dataclass(frozen=True)
@@ -177,6 +207,9 @@ class Evaluate:
     """Processor threads of a checkpoint; a .pte file always takes one."""
     show: int = 0
     """Utterances to show, reference above recognised phones."""
+    fold: Annotated[Path | None, arg(metavar="TABLE")] = None
+    """The model's phones that stand for the transcripts' symbols: a line each, `ax AH`, or `q` alone, which leaves it
+    out. Symbols that it lacks stay as they are; silences that the model lacks are left out."""
     decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
     quiet: Quiet = False
     json: Json = False
@@ -185,6 +218,7 @@ class Evaluate:
         import torch
 
         from tetraphone.train.corpus import read_corpus
+        from tetraphone.train.transcripts import read_fold
 
         from .model import evaluate, load_model
 
@@ -192,7 +226,9 @@ class Evaluate:
             raise InputError(f"threads is {self.threads}; give 1 or more")
         torch.set_num_threads(self.threads)
         model = load_model(self.model, self.decoding)
-        result = evaluate(model, read_corpus(self.corpus, "test", model.phones), self.show, say)
+        corpus = read_corpus(self.corpus, "test", model.phones, fold=read_fold(self.fold))
+        tell(corpus)
+        result = evaluate(model, corpus, self.show, say)
         for problem in result["problems"]:
             say(f"left out {problem}")
         return {**result, "decoding": {name: str(value) for name, value in asdict(self.decoding).items()}}
@@ -209,17 +245,22 @@ class Calibrate:
     """FOLDER or FOLDER:PART of a prepared corpus (default part: dev), or a JSON-lines manifest."""
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The checkpoint to write."""
+    fold: Annotated[Path | None, arg(metavar="TABLE")] = None
+    """The model's phones that stand for the transcripts' symbols, as in `tetraphone evaluate`."""
     quiet: Quiet = False
     json: Json = False
 
     def run(self) -> dict[str, Any]:
         from tetraphone.quant.quantize import load
         from tetraphone.train.corpus import read_corpus
+        from tetraphone.train.transcripts import read_fold
 
         from .model import calibrate
 
         checkpoint = load(self.checkpoint)
-        checkpoint, result = calibrate(checkpoint, read_corpus(self.corpus, "dev", checkpoint.phones))
+        corpus = read_corpus(self.corpus, "dev", checkpoint.phones, fold=read_fold(self.fold))
+        tell(corpus)
+        checkpoint, result = calibrate(checkpoint, corpus)
         for problem in result["problems"]:
             say(f"left out {problem}")
         checkpoint.save(self.output)
@@ -388,9 +429,9 @@ def _print(result: dict[str, Any]) -> None:
         if key == "phones" and isinstance(value, list):
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
-        elif key == "problems":
+        elif key in ("problems", "notes"):
             for problem in value[:SHOWN_PROBLEMS]:
-                print(f"problem: {problem}")
+                print(f"{key[:-1]}: {problem}")
             if len(value) > SHOWN_PROBLEMS:
                 print(f"and {len(value) - SHOWN_PROBLEMS} more, all in --json")
         elif isinstance(value, dict):

@@ -15,7 +15,7 @@ from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.train.audio import Samples, read_samples, to_mono
 from tetraphone.train.confidence import calibration_error, fit
-from tetraphone.train.corpus import Corpus, Utterance
+from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import BLANK, Checkpoint, outputs
@@ -23,6 +23,7 @@ from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.pictures import draw_recording
 from tetraphone.train.progress import Progress
 from tetraphone.train.scoring import Errors, best_path, greedy, matches
+from tetraphone.train.utterance import Utterance
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -132,7 +133,7 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, 
             yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration, utterance.channel)
             readable = True
         except InputError as error:
-            problems.append(f"{utterance.id}: {error}")
+            problems.append(f"{utterance.label}: {error}")
     if not readable:
         raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
 

@@ -25,7 +25,7 @@ from .model import calibrate
 from .writer import export
 
 RECIPES = resources.files("tetraphone.train") / "recipes"
-SHARED = ("features", "phones", "dev", "hold_out", "alignments", "stream")
+SHARED = ("features", "phones", "keep_silences", "fold", "dev", "hold_out", "alignments", "stream")
 """Options that teachers have in common with the model that learns from it."""
 
 

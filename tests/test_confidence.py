@@ -13,12 +13,13 @@ from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.train.audio import read_samples
 from tetraphone.train.confidence import Confidence, calibration_error, fit
-from tetraphone.train.corpus import Corpus, Utterance, read_corpus
+from tetraphone.train.corpus import Corpus, read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import BLANK, Checkpoint
 from tetraphone.train.phones import ARPABET, TimedPhone
 from tetraphone.train.scoring import matches
+from tetraphone.train.utterance import Utterance
 
 
 def test_the_default_is_the_posterior() -> None:

@@ -17,11 +17,12 @@ from interrupted import InProcess
 from tetraphone.train import data
 from tetraphone.train.audio import read_recording
 from tetraphone.train.augment import Augmentation, SpecAugment, VocalTract
-from tetraphone.train.corpus import Utterance, read_corpus
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import FeatureStore, buckets, collate, extract, frames_needed
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, network_input
 from tetraphone.train.phones import ARPABET
+from tetraphone.train.utterance import Utterance
 
 OPTIONS = FeatureOptions(bands=12)
 INDEX = {phone: position + 1 for position, phone in enumerate(ARPABET)}
@@ -153,7 +154,7 @@ def test_a_worker_that_dies_is_an_error(utterances: tuple[Utterance, ...], tmp_p
 
 WAITING = """
 from pathlib import Path
-from tetraphone.train.corpus import Utterance
+from tetraphone.train.utterance import Utterance
 from tetraphone.train.data import extract
 from tetraphone.train.features import FeatureOptions
 utterance = Utterance("u", "s", Path("pipe"), 0.0, 1.0, ("AH",), "")

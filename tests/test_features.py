@@ -9,7 +9,6 @@ import soundfile
 from numpy.typing import NDArray
 
 from tetraphone.train.audio import read_recording
-from tetraphone.train.corpus import Utterance
 from tetraphone.train.data import FeatureStore
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import (
@@ -23,6 +22,7 @@ from tetraphone.train.features import (
     quaternion_frames,
     stack_frames,
 )
+from tetraphone.train.utterance import Utterance
 
 RATE = 16000
 

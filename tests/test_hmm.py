@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tetraphone.train.corpus import PhoneTimes
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.hmm import Topology, even_alignment, force, log_priors, timed_alignment
+from tetraphone.train.utterance import PhoneTimes
 
 PHONES = ("AA", "B", "CH")
 

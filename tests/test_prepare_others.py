@@ -160,7 +160,7 @@ def test_the_cmu_dictionary_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_command_has_every_form(capsys: pytest.CaptureFixture[str]) -> None:
     form = get_args(get_type_hints(Prepare, include_extras=True)["form"])[0]
-    assert set(get_args(form)) == set(FORMS)
+    assert set(get_args(form)) == {"jsonl", *FORMS}
     with pytest.raises(SystemExit):
         main(["corpus", "prepare", "--help"])
     text = capsys.readouterr().out

@@ -64,7 +64,7 @@ def test_the_whole_protocol_in_mixed_case(tmp_path: Path) -> None:
     assert len(result["problems"]) == 1
     why = "train: 16 of 3,696 utterances: TRAIN has no DR3, DR4, DR5, DR6, DR7, DR8; 2 of 462 speakers"
     assert result["problems"][0] == why
-    train = read_corpus(f"{tmp_path / 'prepared'}:train", "train", None).utterances
+    train = read_corpus(f"{tmp_path / 'prepared'}:train", "train", None, keep_silences=True).utterances
     assert [u.id for u in train] == [f"{speaker}_{s.upper()}" for speaker in ("FCJF0", "MDAC0") for s in SENTENCES[2:]]
     assert {(u.speaker, u.extra["gender"], u.text) for u in train} == {
         ("FCJF0", "f", "DON'T SWEET TALK HER AL"),
@@ -137,7 +137,7 @@ def test_the_real_sample_through_the_command(corpora: Path, tmp_path: Path, caps
     assert "paired wrongly" not in captured.out + captured.err
     assert main(arguments) == 1
     assert "holds files already" in capsys.readouterr().err
-    train = read_corpus(str(tmp_path / "prepared"), "train", None).utterances
+    train = read_corpus(str(tmp_path / "prepared"), "train", None, keep_silences=True).utterances
     assert len(train) == 96
     assert Counter(u.extra["gender"] for u in train) == {"f": 48, "m": 48}
     spoken = next(u for u in train if u.id == "MADD0_SX88")

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from tetraphone.train import experiments
-from tetraphone.train.corpus import read_corpus, write_part
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.experiments import (
     TABLES,
@@ -26,6 +26,7 @@ from tetraphone.train.experiments import (
 )
 from tetraphone.train.hmm import Topology
 from tetraphone.train.hybrid import SCALE, SILENCE, between_silences, fold_timit
+from tetraphone.train.manifest import write_part
 from tetraphone.train.model import AcousticModel, NetworkOptions
 from tetraphone.train.objective import Alignments, Frames
 from tetraphone.train.options import ReproduceOptions

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,16 @@ from lhotse import CutSet, MonoCut, Recording, SupervisionSegment
 from tetraphone.train import data, stream
 from tetraphone.train.audio import read_recording
 from tetraphone.train.augment import Acoustics, Augmentation, SpecAugment, VocalTract
-from tetraphone.train.corpus import Utterance, read_corpus, write_part
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, network_input
+from tetraphone.train.manifest import write_part
 from tetraphone.train.phones import ARPABET
-from tetraphone.train.stream import StreamedBatch, StreamedBatches, find_source, streamed_normalisation
+from tetraphone.train.sources import find_source
+from tetraphone.train.stream import StreamedBatch, StreamedBatches, streamed_normalisation
+from tetraphone.train.transcripts import Reading
+from tetraphone.train.utterance import Utterance
 
 OPTIONS = FeatureOptions(bands=12)
 INDEX = {phone: position + 1 for position, phone in enumerate(ARPABET)}
@@ -164,7 +169,7 @@ def test_corpora_are_mixed(manifests: Path, tmp_path: Path, utterances: dict[str
         for u in utterances.values()
     ]
     other.write_text("".join(json.dumps(line) + "\n" for line in 4 * lines), encoding="utf-8")
-    reading = [item.id for item in batches_of(manifests, other).stream.read(pytest.fail)]
+    reading = [item.id for item in batches_of(manifests, other).stream.read(Reading(), pytest.fail)]
     assert len(reading) == 5 * len(utterances)
     places = [place for place, name in enumerate(reading) if not name.startswith("o-")]
     assert [reading[place] for place in places] == list(utterances)
@@ -260,9 +265,9 @@ def test_faulty_utterances_are_left_out_and_named(utterances: dict[str, Utteranc
         "u1: unknown phones QQ",
         "u2: no phones",
         "u3: 400 phones need 799 network frames",
-        "u4: its recording elsewhere is not within",
-        "u5: -1.0 seconds",
-        "line 7: no key 'phones'",
+        "line 5: u4: its recording elsewhere is not in tiny_recordings_train.jsonl.gz within 1000 lines",
+        "u5: a duration of -1.0 seconds; give one above 0",
+        "line 7: u6: no key phones",
         "u7: cannot read the recording",
         "missing.wav: no such file",
         "tiny_supervisions_train.jsonl.gz, line 13:",
@@ -285,9 +290,9 @@ def test_a_corpus_without_a_usable_utterance_is_an_error(utterances: dict[str, U
     pair = _pair(next(iter(utterances.values())))
     pair[0].sources[0].source = str(tmp_path / "missing.wav")
     write_part(tmp_path, "tiny", "train", [pair])
-    with pytest.raises(InputError, match=r"the first of 1 faults: u0: .*missing\.wav"):
+    with pytest.raises(InputError, match=r"the first of 1 faults: .* line 1: u0: .*missing\.wav"):
         list(batches_of(tmp_path).epoch(0))
-    with pytest.raises(InputError, match=r"no utterance .* is usable: u0: .*missing\.wav"):
+    with pytest.raises(InputError, match=r"no utterance .* is usable: .*line 1: u0: .*missing\.wav"):
         streamed_normalisation([str(tmp_path)], OPTIONS, INDEX)
     pair[1].custom = {"phones": ["QQ"]}
     write_part(tmp_path, "tiny", "train", [pair])
@@ -304,7 +309,7 @@ def test_recordings_may_be_a_little_out_of_step(
     lines = gzip.decompress(recordings.read_bytes()).splitlines(keepends=True)
     recordings.write_bytes(gzip.compress(b"".join([*lines[2:], *lines[:2]])))
     assert len(flat(ids(batches_of(tmp_path).epoch(0)))) == len(utterances)
-    monkeypatch.setattr(stream, "WINDOW", 3)
+    monkeypatch.setattr(stream, "find_source", partial(find_source, window=3))
     batches = batches_of(tmp_path)
     assert sorted(flat(ids(batches.epoch(0)))) == sorted(list(utterances)[2:])
     assert batches.problems.count == 2

@@ -23,7 +23,7 @@ from torch import Tensor
 from tetraphone.export.cli import main
 from tetraphone.train import data, training
 from tetraphone.train.augment import SpecAugment
-from tetraphone.train.corpus import Utterance, read_corpus
+from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
@@ -32,6 +32,7 @@ from tetraphone.train.objective import Ctc
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.training import SPEEDS, Run, held_out_speakers, read_metrics, read_training_sets, train
+from tetraphone.train.utterance import Utterance
 
 OPTIONS = TrainOptions(
     network=NetworkOptions(hidden=16, layers=1, dropout=0.2),

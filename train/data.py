@@ -20,11 +20,11 @@ from torch import Tensor
 
 from .audio import Samples, read_recording
 from .augment import Augmentation
-from .corpus import Utterance
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
 from .files import write_atomically
 from .progress import Progress
+from .utterance import Utterance
 
 ROUNDING = 0.1
 """Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
@@ -33,6 +33,14 @@ ROUNDING = 0.1
 def frames_needed(phones: Sequence[str]) -> int:
     """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
     return len(phones) + sum(a == b for a, b in pairwise(phones))
+
+
+def too_short(utterance: Utterance, seconds: float) -> str:
+    """What is wrong where so many seconds of an utterance can be read, "" if nothing is."""
+    if seconds >= utterance.duration - ROUNDING:
+        return ""
+    found = f"only {max(0.0, seconds):.2f} of its {utterance.duration:.2f} seconds"
+    return f"{utterance.audio} has {found}; copy the recording again"
 
 
 def energies_at(
@@ -48,16 +56,15 @@ def energies_at(
             utterance.audio, rate, utterance.start, utterance.duration, utterance.channel
         )
     except InputError as error:
-        return f"{utterance.id}: {error}"
-    if len(samples) < (utterance.duration - ROUNDING) * rate:
-        found = f"only {len(samples) / rate:.2f} of its {utterance.duration:.2f} seconds"
-        return f"{utterance.id}: {utterance.audio} has {found}; copy the recording again"
+        return f"{utterance.label}: {error}"
+    if fault := too_short(utterance, len(samples) / rate):
+        return f"{utterance.label}: {fault}"
     energies = [
         log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
     ]
     available, needed = min(map(options.network_frames, map(len, energies))), frames_needed(utterance.phones)
     if available < needed:
-        return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
+        return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
     return energies
 
 

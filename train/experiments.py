@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from .corpus import Utterance, corpus_parts, read_corpus
+from .corpus import read_corpus
 from .data import FeatureStore, extract
 from .errors import InputError
 from .features import FeatureOptions
@@ -20,8 +20,10 @@ from .options import ReproduceOptions, TableName, TrainOptions
 from .quaternion import Initialisation
 from .report import write_report
 from .reproduce import RATES, Kind, Row, Say, Setting, Table, run_table
+from .sources import corpus_parts
 from .timit import folded, read_timit, scored
 from .training import MODEL, read_training_sets
+from .utterance import Utterance
 
 
 def _paper(kind: Kind, *printed: tuple[float, float, float, float]) -> tuple[Row, ...]:
@@ -53,6 +55,7 @@ PAPER_NETWORK = NetworkOptions(layers=4, dropout=0.2, initialisation=Initialisat
 PAPER_OPTIONS = TrainOptions(
     network=PAPER_NETWORK,
     phones="corpus",
+    keep_silences=True,
     features=FeatureOptions(stack=1, stride=1),
     epochs=25,
     batch_size=8,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import PhoneTimes
 from .errors import InputError
+from .utterance import PhoneTimes
 
 Alignment = NDArray[np.int64]
 """[frames]: the state of each frame."""

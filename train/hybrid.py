@@ -7,16 +7,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .corpus import Corpus, Utterance, read_corpus, write_manifest
+from .corpus import Corpus, read_corpus
 from .data import FeatureStore, extract
 from .errors import InputError
 from .hmm import Alignment, Topology, even_alignment, force, log_priors, timed_alignment
+from .manifest import write_manifest
 from .model import Checkpoint, NetworkOptions, load_checkpoint
 from .objective import Alignments, enumerate_scores
 from .options import TrainOptions, default_threads
 from .scoring import Errors, log_softmax
 from .timit import TO_39, TO_48
 from .training import MODEL, phone_set, train
+from .utterance import Utterance
 
 SILENCE = "SIL"
 """The phone before and behind every utterance of words."""
@@ -65,7 +67,7 @@ def write_folded(
     """
     specs = {}
     for part in parts:
-        read = read_corpus(f"{source}:{part}", part, None)
+        read = read_corpus(f"{source}:{part}", part, None, keep_silences=True)
         if read.problems and part == parts[0]:
             say(f"left out {len(read.problems)} utterances of {part}: first, {read.problems[0]}")
         elif read.problems:
@@ -94,7 +96,7 @@ def align(
     Raises:
         InputError: an utterance is too short for its states, or see `train`.
     """
-    corpora = [read_corpus(spec, "train", None) for spec in (training, dev)]
+    corpora = [read_corpus(spec, "train", None, keep_silences=True) for spec in (training, dev)]
     topology = Topology(phone_set(corpus.utterances for corpus in corpora))
     stores = [
         extract(corpus.utterances, options.features, features / f"{name}.f32", (1.0,), default_threads())
@@ -153,14 +155,16 @@ def measure(
 
     checkpoint, aligned = load_checkpoint(run / MODEL), Alignments.load(alignments)
     topology = aligned.topology
-    transcripts = read_corpus(train, "train", None)
+    transcripts = read_corpus(train, "train", None, keep_silences=True)
     priors = log_priors((aligned.states[u.id] for u in transcripts.utterances if u.id in aligned.states), topology)
     if words is None:
         graph = phone_graph(topology, [utterance.phones for utterance in transcripts.utterances])
     else:
         graph = word_graph(topology, words.lexicon, words.arpa, SILENCE)
     heard = {
-        name: list(_likelihoods(read_corpus(spec, name, None), checkpoint, features / f"{name}.f32"))
+        name: list(
+            _likelihoods(read_corpus(spec, name, None, keep_silences=True), checkpoint, features / f"{name}.f32")
+        )
         for name, spec in tests.items()
     }
 

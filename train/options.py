@@ -25,6 +25,12 @@ class TrainOptions:
     other phones the output layer is new."""
     phones: Literal["arpabet", "corpus"] = "arpabet"
     """The phone set: 39 ARPABET phones without stress, or whatever symbols the training corpora have."""
+    keep_silences: bool = False
+    """Learn silences of the transcripts (sil, sp, pau, h#, ...) as phones; only with --phones corpus. They are left out
+    otherwise, and counted."""
+    fold: str = ""
+    """A table of phones that stand for the transcripts' symbols: a line each, `ax AH`, or `q` alone, which leaves it
+    out. Symbols that it lacks stay as they are."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     dev: tuple[str, ...] = ()
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
@@ -103,6 +109,8 @@ class TrainOptions:
             raise InputError(f"acoustics is {self.acoustics}; give a share from 0 to 1")
         if not 0 <= self.teacher_share <= 1:
             raise InputError(f"teacher_share is {self.teacher_share}; give a share from 0 to 1")
+        if self.keep_silences and self.phones != "corpus":
+            raise InputError("silences can only be kept as phones of --phones corpus; leave out --keep-silences")
         if not 0 < self.hold_out < 1:
             raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
 

@@ -29,6 +29,12 @@ ARPABET: tuple[str, ...] = (
     *("L", "M", "N", "NG", "OW", "OY", "P", "R", "S", "SH", "T", "TH", "UH", "UW", "V", "W", "Y", "Z", "ZH"),
 )
 
+SILENCES = frozenset(
+    {"sil", "sp", "spn", "ssil", "nsn", "pau", "epi", "h#"}
+    | {"<sil>", "<sp>", "<spn>", "<pau>", "<p:>", "<eps>", "<silence>", "<noise>"}
+)
+"""What aligners, dictionaries and corpora write for silence, noise and breath, in small letters. A closure is none."""
+
 
 def unknown_phones(phones: Iterable[str], known: Collection[str] = ARPABET) -> list[str]:
     """Those of `phones` that are not in the set, each once, in order."""

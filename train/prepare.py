@@ -1,48 +1,66 @@
 """Turns corpora into lhotse manifests."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import soundfile
-from lhotse.audio import AudioSource, Recording
-from lhotse.supervision import AlignmentItem, SupervisionSegment
+from lhotse.audio import Recording
+from lhotse.supervision import SupervisionSegment
 
 from . import read_speech, timit, wsj
 from .audio import SPAN, check
-from .corpus import Corpus, Utterance, read_corpus, write_part
-from .data import frames_needed
+from .corpus import Corpus, read_corpus
+from .data import frames_needed, too_short
 from .errors import InputError
 from .features import FeatureOptions
 from .files import LOCK, locked, new_folder
+from .manifest import to_lhotse, write_part
+from .phones import ARPABET
 from .progress import Progress
+from .utterance import Utterance
 
 
-def prepare(form: str, source: Path, destination: Path, dictionary: Path | None = None) -> dict[str, Any]:
-    """Writes the manifests of a corpus in one of `FORMS`: PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_….
+def prepare(
+    form: str,
+    source: Path,
+    destination: Path,
+    dictionary: Path | None = None,
+    phones: Collection[str] | None = ARPABET,
+    keep_silences: bool = False,
+) -> dict[str, Any]:
+    """Writes the manifests of a corpus: PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_….
 
     Recordings stay where they are (but see `read_wsj`); the manifests hold their absolute paths. Every recording is
     decoded once; damaged ones are left out.
 
     Args:
+        form: jsonl or one of `FORMS`.
         source: the corpus as it is distributed, unpacked.
         dictionary: for forms with words but without phones; the CMU dictionary by default.
+        phones, keep_silences: as in `read_corpus`, for the form jsonl; the others have phones of their own.
 
     Returns:
-        {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}, "problems": [what was left out]};
-        "expected" is the number of utterances that a part should have, where the corpus has a protocol.
+        {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}, "problems": [what was left out],
+        "notes": see `Corpus`}; "expected" is the number of utterances that a part should have, where the corpus has a
+        protocol.
 
     Raises:
         InputError: the corpus, sph2pipe or the dictionary is missing or damaged, or the destination is used.
     """
     if dictionary is not None and form in ("jsonl", "timit"):
-        raise InputError(f"{form} has phones of its own: --dictionary {dictionary} is of no use; leave it away")
+        raise InputError(f"{form} has phones of its own: --dictionary {dictionary} is of no use; leave it out")
+    if form != "jsonl" and (phones != ARPABET or keep_silences):
+        raise InputError(f"{form} has phones of its own: --phones and --keep-silences are for jsonl; leave them out")
     if form != "jsonl" and not source.is_dir():
         raise InputError(f"there is no folder {source}; give the one that holds the corpus")
     try:
+        if form == "jsonl":
+            return prepare_jsonl(source, destination, phones, keep_silences)
         return FORMS[form](source, destination, dictionary)
     except InputError:
         with suppress(OSError):  # an empty folder that was made for nothing
@@ -50,16 +68,19 @@ def prepare(form: str, source: Path, destination: Path, dictionary: Path | None 
         raise
 
 
-def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
+def prepare_jsonl(
+    source: Path, destination: Path, phones: Collection[str] | None = ARPABET, keep_silences: bool = False
+) -> dict[str, Any]:
     """The form jsonl of `prepare`; PREFIX is the name of the source's folder.
 
     Recordings with fewer frames (at the default stride) than CTC needs for the phones are left out too.
 
     Args:
         source: one manifest of JSON lines, or a folder of *.jsonl; a part of the corpus each, called as the file.
+        phones, keep_silences: see `read_corpus`.
 
     Returns:
-        {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}, "problems": [what was left out]}.
+        As `prepare`.
 
     Raises:
         InputError: there is no manifest, a manifest has no usable utterance, or the destination is used.
@@ -68,14 +89,18 @@ def prepare_jsonl(source: Path, destination: Path) -> dict[str, Any]:
     if not manifests:
         raise InputError(f"{source} holds no *.jsonl manifest; give a folder of them, or one of them")
     prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
-    read = [read_corpus(str(manifest), manifest.stem) for manifest in manifests]
+    read = [read_corpus(str(manifest), manifest.stem, phones, keep_silences=keep_silences) for manifest in manifests]
     with new_folder(destination):
-        return _write(destination, [Corpus(prefix, c.part, c.utterances, c.problems) for c in read])
+        return _write(destination, [replace(corpus, name=prefix) for corpus in read])
 
 
 def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str, Any]:
     with new_folder(destination):
-        return _write_found(destination, timit.read_timit(source), timit.EXPECTED)
+        whole = [
+            replace(corpus, utterances=tuple(replace(item, duration=0.0) for item in corpus.utterances))
+            for corpus in timit.read_timit(source)
+        ]
+        return _write_found(destination, whole, timit.EXPECTED)
 
 
 def _prepare_wsj(source: Path, destination: Path, dictionary: Path | None) -> dict[str, Any]:
@@ -92,7 +117,6 @@ def _prepare_recipe(
 
 
 FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
-    "jsonl": lambda source, destination, _: prepare_jsonl(source, destination),
     "timit": _prepare_timit,
     "wsj": _prepare_wsj,
     "librispeech": partial(_prepare_recipe, read_speech.read_librispeech),
@@ -100,7 +124,7 @@ FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
     "cmu_arctic": partial(_prepare_recipe, read_speech.read_cmu_arctic),
     "commonvoice": partial(_prepare_recipe, read_speech.read_commonvoice),
 }
-"""Form of a corpus → what prepares it from (source, destination, dictionary)."""
+"""Form of a corpus but jsonl → what prepares it from (source, destination, dictionary)."""
 
 
 def _write_found(destination: Path, corpora: list[Corpus], expected: dict[str, int]) -> dict[str, Any]:
@@ -122,53 +146,43 @@ def _write_found(destination: Path, corpora: list[Corpus], expected: dict[str, i
 
 def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -> dict[str, Any]:
     """Decodes all recordings, then writes the parts; `for_ctc`: leaves out what has too few frames for its phones."""
-    problems: list[str] = []
+    problems, notes = list[str](), list[str]()
     prepared: dict[tuple[str, str], list[tuple[Recording, SupervisionSegment]]] = {}
     with ThreadPoolExecutor(2) as pool:
         for corpus in corpora:
             made = pool.map(partial(_prepare, for_ctc=for_ctc), corpus.utterances)
             label = f"preparing {corpus.part}"
             items = list(Progress(made, label, len(corpus.utterances), "utterances"))
+            notes += corpus.notes
             problems += [*corpus.problems, *(item for item in items if isinstance(item, str))]
             prepared[corpus.name, corpus.part] = [item for item in items if not isinstance(item, str)]
     parts = {part: write_part(destination, prefix, part, items) for (prefix, part), items in prepared.items()}
-    return {"corpus": str(destination), "parts": parts, "problems": problems}
+    return {"corpus": str(destination), "parts": parts, "problems": problems, "notes": notes}
 
 
 def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, SupervisionSegment] | str:
     """The utterance for lhotse, or what is wrong with it."""
     try:
         with soundfile.SoundFile(utterance.audio) as file:
-            samples, rate, channels = file.frames, file.samplerate, list(range(file.channels))
+            samples, rate, channels = file.frames, file.samplerate, file.channels
             decoded = 0
             for block in file.blocks(SPAN, dtype="float32", always_2d=True):
                 check(block, file, str(utterance.audio), decoded / rate)
                 decoded += len(block)
     except InputError as error:
-        return f"{utterance.id}: {error}"
+        return f"{utterance.label}: {error}"
     except (OSError, RuntimeError, TypeError) as error:
-        return f"{utterance.id}: cannot read {utterance.audio}: {str(error).strip()}"
+        return f"{utterance.label}: cannot read {utterance.audio}: {str(error).strip()}"
     if decoded != samples:
-        return f"{utterance.id}: {utterance.audio} is damaged: {decoded} of its {samples} samples can be decoded"
+        return f"{utterance.label}: {utterance.audio} is damaged: {decoded} of its {samples} samples can be decoded"
+    there = samples / rate - utterance.start
+    if fault := too_short(utterance, there):
+        return f"{utterance.label}: {fault}"
+    duration = min(utterance.duration, there) or there  # 0: that of the recording
     features = FeatureOptions()
     window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))
-    available, needed = features.network_frames(max(0, 1 + (samples - window) // hop)), frames_needed(utterance.phones)
+    available = features.network_frames(max(0, 1 + (round(duration * rate) - window) // hop))
+    needed = frames_needed(utterance.phones)
     if for_ctc and available < needed:
-        return f"{utterance.id}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
-    times = utterance.times
-    items = None if times is None else [AlignmentItem(phone, start, end - start) for phone, start, end in times]
-    source = AudioSource("file", channels, str(utterance.audio.resolve()))
-    return (
-        Recording(utterance.id, [source], rate, samples, samples / rate),
-        SupervisionSegment(
-            id=utterance.id,
-            recording_id=utterance.id,
-            start=0.0,
-            duration=samples / rate,
-            channel=channels if len(channels) > 1 else 0,
-            text=utterance.text,
-            speaker=utterance.speaker,
-            alignment=None if items is None else {"phone": items},
-            custom={**utterance.extra, "phones": list(utterance.phones)},
-        ),
-    )
+        return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
+    return to_lhotse(replace(utterance, duration=duration), rate, samples, channels)

@@ -7,9 +7,10 @@ from typing import Any
 
 from lhotse import RecordingSet, SupervisionSegment, SupervisionSet
 
-from .corpus import Corpus, Utterance
+from .corpus import Corpus
 from .dictionary import Dictionary, pronounce, read_dictionary, split_words
 from .errors import InputError
+from .utterance import Utterance
 
 Sets = dict[str, Any]
 """{"recordings": RecordingSet, "supervisions": SupervisionSet}, as a recipe returns them."""

@@ -4,19 +4,16 @@ lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utteran
 """
 
 import io
-import math
 import random as python_random
 import signal
-import tarfile
 import threading
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import soundfile
@@ -26,18 +23,16 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from .audio import Samples, decode, to_mono
 from .augment import Augmentation
-from .corpus import Utterance, checked_phones, find_manifest, find_part, jsonl_utterance, read_lines
 from .data import Batch, augmented_input, energies_at, normalisation_of, padded
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel
-from .phones import unknown_phones
+from .sources import Item, Member, Source, find_source
+from .transcripts import Fold, Reading, Transcripts
+from .utterance import Utterance
 
-WINDOW = 1000
-"""Recordings by which the two manifests of a part may be out of step."""
 FIRST_PROBLEMS = 20
 """Faulty utterances that are named; the others are counted."""
 NORMALISATION_UTTERANCES = 2000
-MEGABYTE = 1 << 20
 
 
 @dataclass
@@ -66,214 +61,21 @@ class StreamedBatch(Batch):
     """Utterances of this batch that were left out, each with its fault."""
 
 
-# Sources: what a corpus has to say, utterance by utterance.
-
-
-@dataclass(frozen=True)
-class Member:
-    """Where a recording lies in a Shar archive, in bytes."""
-
-    offset: int
-    size: int
-
-
-@dataclass(slots=True)
-class Item:
-    """An utterance as the sampler sees it: what lhotse reads of a cut."""
-
-    utterance: Utterance
-    member: Member | None
-    """None: the utterance's audio is a file of its own."""
-    duration: float
-    number: int = 0
-    dataloading_info: object = None
-    """The sampler's note."""
-
-    @property
-    def id(self) -> str:
-        return self.utterance.id
-
-
-class Source(Protocol):
-    """One part of a corpus."""
-
-    def lines(self) -> float:
-        """About the number of its utterances: its share where several are mixed."""
-
-    def read(self, order: python_random.Random | None) -> Iterator[Item | str]:
-        """Its utterances, and the faults of those that are none; `order` shuffles shards."""
-
-
-def find_source(spec: str, part: str) -> Source:
-    """The source that a corpus spec names; nothing is read yet.
-
-    Args:
-        spec: as in `read_corpus`, or a folder of Shar archives (cuts.NUMBER.jsonl.gz, recording.NUMBER.tar).
-
-    Raises:
-        InputError: there is none.
-    """
-    if spec.endswith(".jsonl"):
-        return _Lines(find_manifest(spec))
-    shards = tuple(sorted(Path(spec).glob("cuts.*.jsonl*")))
-    return _Shar(shards) if shards else _Manifests(*find_part(spec, part))
-
-
-def _lines(first: Path, *others: Path) -> float:
-    """About the lines of files alike, from the first megabyte of the first."""
-    with first.open("rb") as file:
-        head = file.read(MEGABYTE)
-    text, used = head, len(head)
-    if first.suffix == ".gz":
-        decoder = zlib.decompressobj(wbits=31)
-        try:
-            text = decoder.decompress(head, MEGABYTE)
-        except zlib.error:
-            return 1.0
-        used -= len(decoder.unconsumed_tail)
-    return max(1, text.count(b"\n")) / max(1, used) * sum(path.stat().st_size for path in (first, *others))
-
-
-@dataclass(frozen=True)
-class _Lines:
-    path: Path
-
-    def lines(self) -> float:
-        return _lines(self.path)
-
-    def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
-        for made in read_lines(self.path, partial(jsonl_utterance, self.path.parent)):
-            yield made if isinstance(made, str) else Item(made, None, made.duration)
-
-
-@dataclass(frozen=True)
-class _Manifests:
-    """lhotse's two manifests of a part, read side by side."""
-
-    folder: Path
-    prefix: str
-    part: str
-
-    def path(self, kind: str) -> Path:
-        return self.folder / f"{self.prefix}_{kind}_{self.part}.jsonl.gz"
-
-    def lines(self) -> float:
-        return _lines(self.path("supervisions"))
-
-    def read(self, _: python_random.Random | None) -> Iterator[Item | str]:
-        recordings = _Recordings(self.folder, self.path("recordings"))
-        for made in read_lines(self.path("supervisions"), partial(self._item, recordings)):
-            yield from recordings.faults
-            recordings.faults.clear()
-            yield made
-
-    def _item(self, recordings: "_Recordings", line: dict[str, Any]) -> Item | str:
-        audio = recordings.find(line["recording_id"])
-        if audio is None:
-            where = f"within {WINDOW} lines of its place in {self.path('recordings').name}"
-            return f"{line['id']}: its recording {line['recording_id']} is not {where}"
-        return _item(line, audio, float(line["start"]), None)
-
-
-class _Recordings:
-    """The files of recordings, found near the place of the one before."""
-
-    def __init__(self, folder: Path, manifest: Path) -> None:
-        self.lines = read_lines(manifest, lambda line: (str(line["id"]), folder / line["sources"][0]["source"]))
-        self.near: dict[str, tuple[Path, int]] = {}
-        """File and place of those less than WINDOW before and behind the one found last."""
-        self.read = self.place = 0
-        self.faults: list[str] = []
-
-    def find(self, name: str) -> Path | None:
-        while name not in self.near and self.read - self.place < WINDOW:
-            line = next(self.lines, None)
-            if line is None:
-                return None
-            if isinstance(line, str):
-                self.faults.append(line)
-                continue
-            self.read += 1
-            self.near[line[0]] = (line[1], self.read)
-            if len(self.near) > 2 * WINDOW:
-                del self.near[next(iter(self.near))]
-        if name not in self.near:
-            return None
-        audio, self.place = self.near[name]
-        return audio
-
-
-@dataclass(frozen=True)
-class _Shar:
-    """lhotse's Shar archives. Only headers of the tar files are read here: audio stays there until it is decoded."""
-
-    shards: tuple[Path, ...]
-
-    def lines(self) -> float:
-        return _lines(*self.shards)
-
-    def read(self, order: python_random.Random | None) -> Iterator[Item | str]:
-        for shard in self.shards if order is None else order.sample(self.shards, len(self.shards)):
-            archive = shard.with_name(f"recording.{shard.name.split('.')[1]}.tar")
-            yield from read_lines(shard, partial(self._item, archive, _members(archive)))
-
-    @staticmethod
-    def _item(archive: Path, members: Iterator[tuple[str, Member]], cut: dict[str, Any]) -> Item | str:
-        member = next((member for name, member in members if name == cut["id"]), None)
-        if member is None:
-            return f"{cut['id']}: its recording is not at its place in {archive}; write the archive again"
-        if len(cut["supervisions"]) != 1:
-            return f"{cut['id']}: {len(cut['supervisions'])} supervisions; use trim_to_supervisions before to_shar"
-        supervision = cut["supervisions"][0]
-        return _item(supervision, archive, float(cut["start"]) + float(supervision["start"]), member)
-
-
-def _members(archive: Path) -> Iterator[tuple[str, Member]]:
-    """Name and place of each recording in a Shar archive; the description behind each is skipped."""
-    with tarfile.open(archive, "r:") as tar:
-        for number in range(10**12):
-            info = tar.next()
-            if info is None:
-                return
-            tar.members.clear()  # type: ignore[attr-defined]
-            if number % 2 == 0:
-                yield info.name.rpartition(".")[0], Member(info.offset_data, info.size)
-
-
-def _item(supervision: dict[str, Any], audio: Path, start: float, member: Member | None) -> Item:
-    name, duration = str(supervision["id"]), float(supervision["duration"])
-    phones = checked_phones((supervision.get("custom") or {})["phones"])
-    speaker, text = supervision.get("speaker") or name, supervision.get("text") or ""
-    return Item(Utterance(name, speaker, audio, start, duration, phones, text), member, duration)
-
-
-def _fault(utterance: Utterance, phone_index: dict[str, int]) -> str | None:
-    if not utterance.phones:
-        return f"{utterance.id}: no phones"
-    if not 0 < utterance.duration < math.inf or not 0 <= utterance.start < math.inf:
-        return f"{utterance.id}: {utterance.duration} seconds from second {utterance.start}"
-    if not phone_index.keys() >= set(utterance.phones):
-        return f"{utterance.id}: unknown phones {' '.join(unknown_phones(utterance.phones, phone_index.keys()))}"
-    return None
-
-
 @dataclass(frozen=True)
 class Stream:
     """Usable utterances of one or more corpora, mixed, in an order that the seed alone decides."""
 
     sources: tuple[Source, ...]
-    phone_index: dict[str, int]
 
-    def read(self, report: Callable[[str], None], seed: str | None = None) -> Iterator[Item]:
+    def read(self, reading: Reading, report: Callable[[str], None], seed: str | None = None) -> Iterator[Item]:
         """Each utterance once; faulty manifest lines are reported and left out."""
         number = 0
         order = None if seed is None else python_random.Random(seed)
-        sources = [(source.lines(), source.read(order)) for source in self.sources]
+        sources = [(source.lines(), source.read(reading, order)) for source in self.sources]
         for made in _mixed(sources, python_random.Random(f"mixed {seed}")):
-            problem = made if isinstance(made, str) else _fault(made.utterance, self.phone_index)
-            if problem is not None:
-                report(problem)
-            elif isinstance(made, Item):
+            if isinstance(made, str):
+                report(made)
+            else:
                 made.number = number
                 number += 1
                 yield made
@@ -406,6 +208,7 @@ class StreamedBatches:
         seed: int | None = 0,
         augmentation: Augmentation = Augmentation(),  # noqa: B008
         speeds: Sequence[float] = (1.0,),
+        fold: Fold | None = None,
         workers: int = 0,
         rank: int = 0,
         world_size: int = 1,
@@ -417,6 +220,7 @@ class StreamedBatches:
             corpora: see `find_source`.
             batch_size, batch_seconds: greatest number and padded seconds of utterances a batch, over all processes.
             seed: None: in the order of reading within a bucket, at the first speed, not augmented.
+            fold: phones that stand for the transcripts' symbols.
             workers: processes that compute features; 0: this one.
             buffer: utterances among which the sampler chooses.
 
@@ -430,7 +234,8 @@ class StreamedBatches:
         if not 0 <= rank < world_size:
             raise InputError(f"rank is {rank}; it must be from 0 to {world_size - 1}")
         log_mel(np.zeros(0, np.float32), options)
-        self.stream = Stream(tuple(find_source(spec, part) for spec in corpora), phone_index)
+        self.stream = Stream(tuple(find_source(spec, part) for spec in corpora))
+        self.transcripts = Transcripts(tuple(phone_index), fold=fold)
         self.corpora, self.seed, self.rank, self.world_size = tuple(corpora), seed, rank, world_size
         self.limits = {"max_cuts": batch_size, "max_duration": batch_seconds}
         self.buffer = buffer
@@ -465,8 +270,14 @@ class StreamedBatches:
             )
 
     def steps(self, epoch: int = 0) -> int:
-        """Batches of an epoch; reads the manifests, not the audio."""
-        return sum(1 for _ in self._steps(epoch, _unheard))
+        """Batches of an epoch; reads the manifests, not the audio, and leaves `notes`."""
+        self.reading = Reading(self.transcripts)
+        return sum(1 for _ in self._steps(epoch, _unheard, self.reading))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of the corpora, when `steps` has read them: as `Corpus.notes`."""
+        return self.reading.notes(", ".join(self.corpora))
 
     def close(self) -> None:
         """Ends the workers; the next epoch starts new ones."""
@@ -475,7 +286,8 @@ class StreamedBatches:
     def _estimate_bins(self, buckets: int) -> list[float]:
         """Durations between buckets, from the first utterances."""
         problems = Problems()
-        first = list(islice(self.stream.read(problems.add), self.buffer))
+        self.reading = Reading(self.transcripts)
+        first = list(islice(self.stream.read(self.reading, problems.add), self.buffer))
         if len(first) < self.world_size:
             raise InputError(
                 f"{', '.join(self.corpora)}: {len(first)} usable utterances for {self.world_size} processes; "
@@ -484,11 +296,11 @@ class StreamedBatches:
         bins = estimate_duration_buckets(first, min(buckets, len(first))) if min(buckets, len(first)) > 1 else []
         return [float(seconds) for seconds in bins] or [first[0].duration]
 
-    def _steps(self, epoch: int, report: Callable[[str], None]) -> Iterator[list[Item]]:
+    def _steps(self, epoch: int, report: Callable[[str], None], reading: Reading) -> Iterator[list[Item]]:
         """Batches of all processes together, each with an utterance for each at least."""
         order = None if self.seed is None else f"{self.seed} {epoch}"
         sampler = DynamicBucketingSampler(
-            self.stream.read(report, order),
+            self.stream.read(reading, report, order),
             **self.limits,
             shuffle=order is not None,
             duration_bins=self.bins,
@@ -510,7 +322,7 @@ class StreamedBatches:
 
     def _shares(self, epoch: int, report: Callable[[str], None]) -> Iterator[_Task]:
         seed = None if self.seed is None else (self.seed, 1, epoch)
-        for items in self._steps(epoch, report):
+        for items in self._steps(epoch, report, Reading(self.transcripts)):
             yield _Task(tuple(items[self.rank :: self.world_size]), seed)
 
     def _computed(self) -> Iterator[StreamedBatch]:
@@ -561,6 +373,7 @@ def streamed_normalisation(
     phone_index: dict[str, int],
     *,
     part: str = "train",
+    fold: Fold | None = None,
     utterances: int = NORMALISATION_UTTERANCES,
 ) -> Normalisation:
     """Mean and deviation over the first usable utterances of the corpora, mixed.
@@ -571,8 +384,8 @@ def streamed_normalisation(
     problems = Problems()
 
     def mels() -> Iterator[Frames]:
-        stream = Stream(tuple(find_source(spec, part) for spec in corpora), phone_index)
-        for item in stream.read(problems.add):
+        stream = Stream(tuple(find_source(spec, part) for spec in corpora))
+        for item in stream.read(Reading(Transcripts(tuple(phone_index), fold=fold)), problems.add):
             mel = _energies(item, options, 1.0)
             if isinstance(mel, str):
                 problems.add(mel)

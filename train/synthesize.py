@@ -19,11 +19,12 @@ import soxr
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 
-from .corpus import PhoneTimes, write_part
 from .errors import InputError
 from .files import new_folder
+from .manifest import write_part
 from .progress import Progress
 from .sphere import write_flac
+from .utterance import PhoneTimes
 
 PREFIX = "synthetic"
 STRESS = "',%="

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .audio import read_samples
-from .corpus import Corpus, PhoneTimes, Utterance
+from .corpus import Corpus
 from .dictionary import split_words
 from .errors import InputError
 from .phones import ARPABET
 from .sphere import is_shortened
+from .utterance import PhoneTimes, Utterance
 
 RATE = 16000
 """Samples a second, which the transcripts count."""

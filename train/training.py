@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch.profiler import record_function
 from torch.utils.tensorboard import SummaryWriter
 
 from .augment import Acoustics, Augmentation, SpecAugment, VocalTract
-from .corpus import Corpus, Utterance, corpus_parts, read_corpus
+from .corpus import Corpus, read_corpus
 from .data import Batch, FeatureStore, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
 from .features import FeatureOptions
@@ -42,8 +43,11 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .progress import Progress
+from .sources import corpus_parts
 from .stream import StreamedBatches, streamed_normalisation
 from .teacher import Distilled, check_teacher, checkpoints_digest, listen
+from .transcripts import read_fold
+from .utterance import Utterance
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 SPEEDS = (1.0, 0.9, 1.1)
@@ -55,13 +59,19 @@ COOLDOWN = 0.3
 """Share of the steps over which the learning rate of the schedule `cooldown` falls."""
 
 
+def _silent(line: str) -> None:
+    """What nobody is to read."""
+
+
 def read_training_sets(
-    corpora: Iterable[str], options: TrainOptions
+    corpora: Iterable[str], options: TrainOptions, say: Callable[[str], None] = _silent
 ) -> tuple[list[Utterance], list[Utterance], list[str]]:
-    """Training and development utterances, and what was left out."""
-    corpora = list(corpora)
+    """Training and development utterances, and what was left out; `say` takes the notes of the training corpora."""
+    corpora, fold = list(corpora), read_fold(options.fold)
     phones = ARPABET if options.phones == "arpabet" else None
-    read = [read_corpus(spec, "train", phones) for spec in corpora]
+    read = [read_corpus(spec, "train", phones, keep_silences=options.keep_silences, fold=fold) for spec in corpora]
+    for note in chain.from_iterable(corpus.notes for corpus in read):
+        say(note)
     if phones is None:
         phones = phone_set(corpus.utterances for corpus in read)
     dev = read_development(corpora, options, phones)
@@ -100,7 +110,7 @@ def held_out_speakers(utterances: Iterable[Utterance], share: float) -> set[str]
 def read_development(corpora: Iterable[str], options: TrainOptions, phones: Collection[str]) -> list[Corpus]:
     """The development corpora that the options name, else the training corpora's parts dev; there may be none."""
     named = options.dev or [spec for spec in corpora if "dev" in corpus_parts(Path(spec))]
-    return [read_corpus(spec, "dev", phones) for spec in named]
+    return [read_corpus(spec, "dev", phones, fold=read_fold(options.fold)) for spec in named]
 
 
 def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
@@ -236,7 +246,7 @@ class Run:
             train, dev = list[Utterance](), [utterance for corpus in read for utterance in corpus.utterances]
             problems = [problem for corpus in read for problem in corpus.problems]
         else:
-            train, dev, problems = read_training_sets(self.corpora, options)
+            train, dev, problems = read_training_sets(self.corpora, options, say)
             self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
         self.objective: Objective = Ctc(self.phones)
         for teacher, path in zip(self.teachers, options.teacher, strict=True):
@@ -265,6 +275,8 @@ class Run:
         if self.processes.first:
             self.processes.wait()
         self.steps_per_epoch = self.batches.steps()
+        for note in self.batches.notes if isinstance(self.batches, StreamedBatches) else ():
+            say(note)
         many = "streamed" if isinstance(self.batches, StreamedBatches) else self.batches.utterances
         voices, minutes = len({u.speaker for u in dev}), sum(u.duration for u in dev) / 60
         say(f"{many} training utterances; for development {len(dev)} by {voices} speakers, {minutes:.1f} minutes")
@@ -308,9 +320,9 @@ class Run:
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
     def _stream(self) -> StreamedBatches:
-        options = self.options
+        options, fold = self.options, read_fold(self.options.fold)
         self.normalisation = (
-            streamed_normalisation(self.corpora, options.features, self.phone_index)
+            streamed_normalisation(self.corpora, options.features, self.phone_index, fold=fold)
             if self.start is None
             else self.start.normalisation
         )
@@ -323,6 +335,7 @@ class Run:
             seed=options.seed,
             augmentation=self.augmentation,
             speeds=self.speeds,
+            fold=fold,
             workers=options.threads,
             rank=self.processes.rank,
             world_size=self.processes.count,
@@ -657,10 +670,6 @@ def _run(run: Run, say: Callable[[str], None], started: float) -> dict[str, Any]
             raise
         raise DivergedError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
     return _result(run, run.model.state_dict(), error, run.step, started)
-
-
-def _silent(line: str) -> None:
-    """What other processes than the first say."""
 
 
 def _result(run: Run, weights: dict[str, Tensor], error: float, steps: int, started: float) -> dict[str, Any]:

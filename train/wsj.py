@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from .corpus import Corpus, Utterance
+from .corpus import Corpus
 from .dictionary import Dictionary, pronounce, read_dictionary
 from .errors import InputError
 from .progress import Progress
 from .sphere import find_sph2pipe, is_shortened, to_flac
+from .utterance import Utterance
 
 Made = TypeVar("Made")
 

@@ -1,0 +1,37 @@
+"""An utterance: a stretch of a recording and the phones in it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+EXTRA = ("labels", "score", "age", "gender")
+"""Keys of a manifest that say more of an utterance; they are kept as they are."""
+PhoneTimes = tuple[tuple[str, float, float], ...]
+"""(phone, start, end), seconds from the utterance's start."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A stretch of a recording and the phones in it."""
+
+    id: str
+    speaker: str
+    audio: Path
+    start: float
+    """Seconds into the recording."""
+    duration: float
+    """Seconds."""
+    phones: tuple[str, ...]
+    text: str
+    times: PhoneTimes | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What else the manifest says, by the keys of EXTRA."""
+    channel: int | None = None
+    """Of the recording, counted from 0; None: the mean of all."""
+    where: str = field(default="", compare=False)
+    """File and line of the manifest."""
+
+    @property
+    def label(self) -> str:
+        """How a fault names it: by file, line and id."""
+        return f"{self.where}: {self.id}" if self.where else self.id
