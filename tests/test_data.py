@@ -142,7 +142,7 @@ def test_a_recording_shorter_than_its_utterance_is_named(
     store = extract([half, rounded], OPTIONS, tmp_path / "train.f32", (1.0,), 1)
     assert store.utterances == (rounded,)
     assert len(store.problems) == 1
-    assert re.match(rf"{half.id}: .*half\.wav .*{half.duration:.2f}", store.problems[0])
+    assert re.search(rf": {half.id}: .*half\.wav .*{half.duration:.2f}", store.problems[0])
 
 
 def test_a_worker_that_dies_is_an_error(utterances: tuple[Utterance, ...], tmp_path: Path) -> None:
