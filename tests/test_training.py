@@ -391,8 +391,8 @@ def test_faulty_utterances_are_named_and_the_rest_is_trained_on(tiny_corpus: Pat
     result = train((str(corpus),), tmp_path / "run", replace(OPTIONS, epochs=1), False, log.append)
     problems = (tmp_path / "run" / "problems.txt").read_text().splitlines()
     assert sorted(problem.split(": ")[1] for problem in problems) == ["u1", "u2", "u3", "u4"]
-    assert "damaged.wav" in next(problem for problem in problems if problem.startswith("u1"))
-    assert "100 phones need 199 network frames" in next(problem for problem in problems if problem.startswith("u2"))
+    assert "damaged.wav" in next(problem for problem in problems if ": u1: " in problem)
+    assert "100 phones need 199 network frames" in next(problem for problem in problems if ": u2: " in problem)
     assert any("left out 4 utterances" in line for line in log)
     assert np.isfinite(result["phone_error_rate"])
 
