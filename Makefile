@@ -8,7 +8,7 @@ TETRAPHONE := $(BIN)/tetraphone
 NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
-        apk clean
+        apk mutants clean
 
 setup: .venv/ready
 
@@ -122,6 +122,18 @@ models: setup
 	  $(TETRAPHONE) train --recipe $$recipe $(CORPORA) --output build/$$recipe --resume || exit 1; \
 	  cp build/$$recipe/english*-float32.pt build/$$recipe/english*.pte build/$$recipe/english*.json models/ || exit 1; done
 	$(BIN)/python benchmarks/models.py --corpora $(CORPORA) $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON))
+
+# How many small faults the tests notice: hours; goes on where it was stopped. PART: modules or folders, all by default;
+# MUTANTS: options of benchmarks/mutants.
+PART ?=
+mutants: .venv/mutants
+	$(BIN)/python -m benchmarks.mutants $(PART) $(MUTANTS)
+
+.venv/mutants: .venv/ready
+	$(BIN)/python -c 'import tomllib as t; print(*t.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["mutants"], sep="\n")' > .venv/requirements-mutants.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements-mutants.txt
+	$(BIN)/pytest -q tests/test_mutants.py
+	touch $@
 
 clean:
 	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache

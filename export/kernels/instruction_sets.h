@@ -1,12 +1,14 @@
 // The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of
 // a set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
-// declarations, dispatch, tests and benchmarks follow the list.
+// declarations, dispatch, tests and benchmarks follow the list. With TETRAPHONE_SCALAR_ONLY it has the scalar set alone.
 
 #pragma once
 
 #include "kernels.h"
 
-#if defined(__aarch64__)
+#if defined(TETRAPHONE_SCALAR_ONLY)
+#define TETRAPHONE_INSTRUCTION_SETS(X) X(scalar, "", true)
+#elif defined(__aarch64__)
 #define TETRAPHONE_INSTRUCTION_SETS(X)                      \
   X(scalar, "", true)                                       \
   X(neon, "-march=armv8-a", true)                           \

@@ -1,0 +1,1 @@
+"""Mutation testing: how many small faults, put in on purpose, the tests notice (`make mutants`)."""

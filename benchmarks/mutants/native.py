@@ -1,0 +1,157 @@
+"""C++ mutants: builds of the C++ tests of a workplace, and the test programs that a source is part of."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Timer
+
+from tetraphone.train.errors import InputError
+
+from .workplace import Workplace, test_projects
+
+LONGEST_BUILD = 1800.0
+"""Seconds."""
+
+
+@dataclass
+class NativeTest:
+    """A program that CTest runs."""
+
+    name: str
+    build: Path
+    target: str
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+    usual: float = 0.0
+    """Seconds, when nothing is wrong."""
+
+
+class NativeTests:
+    """Every CMake project of the copy that has tests, built, with its programs; tests that are scripts are left out."""
+
+    def __init__(self, workplace: Workplace, files: list[str]) -> None:
+        self._tree = workplace.tree
+        self._tools = workplace.environment / "bin"
+        self._of: dict[str, list[NativeTest]] = {}
+        self.tests: list[NativeTest] = []
+        for project in test_projects(self._tree, files):
+            self.tests += self._build(workplace, Path(project))
+        for test in self.tests:
+            test.usual, failed = self._run(test, 600.0)
+            if failed:
+                raise InputError(f"the C++ test {test.name} fails without a mutant: {failed}; mend it first")
+        self.tests.sort(key=lambda test: test.usual)
+
+    def _build(self, workplace: Workplace, project: Path) -> list[NativeTest]:
+        build = workplace.folder / "native" / "-".join(project.parts)
+        options = [
+            *("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={self._tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release"),
+            *(f"-DPython_ROOT_DIR={workplace.environment}", "-DPython_FIND_VIRTUALENV=ONLY"),
+            # A mutant may leave a variable unused; the scalar kernels are to stand for themselves.
+            "-DCMAKE_CXX_FLAGS=-w -DTETRAPHONE_SCALAR_ONLY",
+        ]
+        self._checked([self._tools / "cmake", "-S", self._tree / project, "-B", build, *options])
+        # CTest names the programs of tests in JSON once they are there.
+        named = "".join(path.read_text(encoding="utf-8") for path in build.rglob("CTestTestfile.cmake"))
+        programs = re.findall(rf'add_test\(\S+ "{re.escape(str(build))}/([^"]+)"', named)
+        self._checked([self._tools / "ninja", "-j", "1", "-C", build, *programs])
+        listing = self._checked([self._tools / "ctest", "--test-dir", build, "--show-only=json-v1"])
+        tests = []
+        for entry in json.loads(listing)["tests"]:
+            program = Path(entry["command"][0])
+            if not program.is_relative_to(build):
+                continue
+            properties = {item["name"]: item["value"] for item in entry.get("properties", [])}
+            environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+            target = program.relative_to(build).as_posix()
+            folder = properties.get("WORKING_DIRECTORY", str(build))
+            tests.append(NativeTest(entry["name"], build, target, entry["command"], environment, folder))
+        return tests
+
+    def tests_of(self, path: str) -> list[NativeTest]:
+        """Programs that a source or header is part of, quickest first."""
+        if path not in self._of:
+            for test in self.tests:
+                self._make(test)
+            os.utime(self._tree / path)
+            plans = [self._checked([self._tools / "ninja", "-C", test.build, "-n", test.target]) for test in self.tests]
+            self._of[path] = [test for test, plan in zip(self.tests, plans, strict=True) if "no work to do" not in plan]
+        return self._of[path]
+
+    def attempt(self, path: str, text: str) -> tuple[str, str]:
+        """Verdict ("stillborn", "killed", "timeout", "survived") on a text of a source, and by which test."""
+        source = self._tree / path
+        original = source.read_text(encoding="utf-8")
+        tests = self.tests_of(path)
+        try:
+            source.write_text(text, encoding="utf-8")
+            for test in tests:
+                if not self._make(test):
+                    return "stillborn", ""
+                seconds = 10 + 5 * test.usual
+                taken, failed = self._run(test, seconds)
+                if failed:
+                    return ("timeout" if taken >= seconds else "killed"), f"{test.name}: {failed}"
+        finally:
+            source.write_text(original, encoding="utf-8")
+        return "survived", ""
+
+    def _make(self, test: NativeTest) -> bool:
+        command = [self._tools / "ninja", "-j", "1", "-C", test.build, test.target]
+        return subprocess.run(command, capture_output=True, timeout=LONGEST_BUILD).returncode == 0
+
+    def _checked(self, command: list[str | Path]) -> str:
+        environment = {**os.environ, "PATH": f"{self._tools}:{os.environ['PATH']}"}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_BUILD, env=environment)
+        if done.returncode:
+            last = (done.stderr or done.stdout).strip().splitlines()[-20:]
+            raise InputError(f"{' '.join(map(str, command))} failed:\n" + "\n".join(last))
+        return done.stdout
+
+    def _run(self, test: NativeTest, cpu: float) -> tuple[float, str]:
+        """Seconds of processor time, and the first line that says FAILED or how the program ended."""
+
+        def limit() -> None:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        environment = {**os.environ, **test.environment, "GTEST_FAIL_FAST": "1"}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = subprocess.Popen(
+            test.command,
+            cwd=test.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            preexec_fn=limit,
+        )
+        started = time.monotonic()
+        longest = 60 + 10 * cpu
+        timer = Timer(longest, process.kill)
+        timer.start()
+        failed = ""
+        assert process.stdout is not None
+        for line in process.stdout:
+            if b"FAILED" in line:
+                failed = line.decode(errors="replace").replace("FAILED", "").strip(" []\n")
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+        process.stdout.close()
+        code = process.wait()
+        timer.cancel()
+        if code and not failed:
+            failed = f"exit status {code}"
+        if time.monotonic() - started >= longest:
+            return cpu, failed
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, failed
