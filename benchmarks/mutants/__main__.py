@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import IO, Annotated, Any
 
 import tyro
-from tqdm import tqdm
 
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine
+from tetraphone.train.progress import Progress, say
 
 from . import report
 from .cpp_edits import cpp_edits
@@ -31,9 +31,6 @@ from .native import NativeTests
 from .python_edits import compiles, imported_modules, python_edits
 from .selection import Selection, digest
 from .workplace import Workplace, modules, packages, test_projects, tracked
-
-BETWEEN_LINES = 30.0
-"""Seconds between two lines of progress where there is no terminal."""
 
 
 @dataclass(frozen=True)
@@ -119,26 +116,6 @@ class Worker:
         return sorted(name for name in found if name.split(".")[0] not in own)
 
 
-class Progress:
-    """A bar at a terminal, a line now and then elsewhere."""
-
-    def __init__(self, what: str, total: int) -> None:
-        self._what, self._total, self._done, self._said = what, total, 0, time.monotonic()
-        self._bar = tqdm(total=total, desc=what, leave=False) if sys.stderr.isatty() else None
-
-    def step(self) -> None:
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update()
-        elif time.monotonic() - self._said > BETWEEN_LINES or self._done == self._total:
-            self._said = time.monotonic()
-            print(f"{self._what}: {self._done} of {self._total}", file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
 def _locked(work: Path) -> IO[str]:
     """The folder's lock, after the run that holds it."""
     work.mkdir(parents=True, exist_ok=True)
@@ -146,7 +123,7 @@ def _locked(work: Path) -> IO[str]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"waiting for another run in {work}", file=sys.stderr, flush=True)
+        say(f"waiting for another run in {work}")
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
 
@@ -214,19 +191,17 @@ class Run:
             tests = [name for name in self._files if Path(name).name.startswith("test_") and name.endswith(".py")]
             tests = [name for name in tests if not self.options.tests or name in self.options.tests]
             missing = self._selection.missing(tests)
-            progress = Progress("tests measured", len(missing))
-            self._each(lambda worker, file: self._measure(worker, file), missing, progress)
+            if missing:
+                self._each(
+                    self._measure, missing, Progress[Any](what="measuring tests", total=len(missing), unit="files")
+                )
 
     def _measure(self, worker: Worker, file: str) -> None:
         found = self._selection.measure(file, worker.tree, worker.scratch, worker.ask)
         if len(found.durations) < len(found.known) or not found.known:
-            print(
-                f"{file}: {len(found.durations)} of {len(found.known)} tests pass and are used",
-                file=sys.stderr,
-                flush=True,
-            )
+            say(f"{file}: {len(found.durations)} of {len(found.known)} tests pass and are used")
 
-    def _each(self, work: Any, items: list[Any], progress: Progress) -> list[Any]:
+    def _each(self, work: Any, items: list[Any], progress: Progress[Any]) -> list[Any]:
         """`work(worker, item)` for all items, by as many threads as there are workers."""
 
         def one(item: Any) -> Any:
@@ -235,14 +210,14 @@ class Run:
                 return work(worker, item)
             finally:
                 self._free.put(worker)
-                progress.step()
+                progress.update()
 
         pool = ThreadPoolExecutor(len(self._workers))
         try:
-            return list(pool.map(one, items))
+            with progress:
+                return list(pool.map(one, items))
         finally:
             pool.shutdown(cancel_futures=True)
-            progress.close()
 
     def module(self, path: str) -> dict[str, Any]:
         """Tries the sampled mutants of a module."""
@@ -251,7 +226,7 @@ class Run:
         whole = any(word in path for word in self.options.all_of)
         drawn = sample(mutants, self.options.seed, None if whole or not self.options.sample else self.options.sample)
         attempt = self._try_python if path in self._python else self._try_native
-        progress = Progress(path, len(drawn))
+        progress = Progress[Any](what=path, total=len(drawn), unit="mutants")
         tried = self._each(lambda worker, mutant: attempt(worker, mutant, source), drawn, progress)
         summary = report.summary(mutants, tried, str(machine()["revision"]))
         return summary | ({"only_tests": self.options.tests} if self.options.tests and path in self._python else {})
@@ -319,7 +294,7 @@ def main(options: Options) -> None:
                 results["modules"][module] = found = run.module(module)
                 report.write(options.output, results, run.listed, explanations)
                 share = f"{found['killed']} of {found['tried']} killed"
-                print(f"{module}: {share}, {len(found['survivors'])} survive", file=sys.stderr, flush=True)
+                say(f"{module}: {share}, {len(found['survivors'])} survive")
         report.write(options.output, results, run.listed, explanations)
     finally:
         run.close()
