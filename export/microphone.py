@@ -10,7 +10,7 @@ import numpy as np
 
 from tetraphone.train.audio import Samples
 from tetraphone.train.errors import InputError
-from tetraphone.train.phones import TimedPhone
+from tetraphone.train.phones import TIME_DIGITS, TimedPhone
 
 from .recognizer import Recognizer, StreamOptions
 
@@ -72,7 +72,7 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
             say(" ".join(item.phone for item in phones[shown:]))
         return {
             "recording": "microphone",
-            "duration": round(stream.seconds, 3),
+            "duration": round(stream.seconds, TIME_DIGITS),
             "lost_samples": lost,
             "phones": [item.__dict__ for item in phones],
         }

@@ -19,7 +19,7 @@ from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import BLANK, Checkpoint, outputs
-from tetraphone.train.phones import ARPABET, TimedPhone
+from tetraphone.train.phones import ARPABET, TIME_DIGITS, TimedPhone
 from tetraphone.train.pictures import draw_recording
 from tetraphone.train.progress import Progress
 from tetraphone.train.scoring import Errors, best_path, greedy, matches
@@ -82,7 +82,7 @@ def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
     def hear(samples: Samples, rate: int, _: bool) -> Heard:
         energies, scores = _energies_and_scores(checkpoint, samples, rate)
         phones = greedy(scores, checkpoint.phones, features.shift, features.offset)
-        end, worth = round(len(samples) / rate, 3), checkpoint.confidence.apply
+        end, worth = round(len(samples) / rate, TIME_DIGITS), checkpoint.confidence.apply
         timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
         return Heard(timed, energies)
 
@@ -116,7 +116,7 @@ def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, A
         draw_recording(heard.energies, model.hop, heard.phones, path.name, plot)
     return {
         "recording": str(path),
-        "duration": round(len(samples) / rate, 3),
+        "duration": round(len(samples) / rate, TIME_DIGITS),
         "phones": [item.__dict__ for item in heard.phones],
     }
 

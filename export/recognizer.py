@@ -23,7 +23,7 @@ from tetraphone.train.audio import Samples
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames
 from tetraphone.train.native import failure, int32, library
-from tetraphone.train.phones import TimedPhone
+from tetraphone.train.phones import TIME_DIGITS, TimedPhone
 
 SHIPPED = Path(__file__).parent.parent / "models"
 DEMO = Path("demo")
@@ -310,7 +310,12 @@ class Stream(_Handle):
 
     def _timed(self, found: list[_Phone]) -> list[TimedPhone]:
         return [
-            TimedPhone(self._phones[item.index], round(item.start, 3), round(item.end, 3), round(item.confidence, 4))
+            TimedPhone(
+                self._phones[item.index],
+                round(item.start, TIME_DIGITS),
+                round(item.end, TIME_DIGITS),
+                round(item.confidence, 4),
+            )
             for item in found
         ]
 

@@ -194,6 +194,9 @@ def test_times_are_exact_for_a_network_that_hears_energy(chunk: int) -> None:
         assert phone.start == pytest.approx(start, abs=0.0135)
         assert phone.end == pytest.approx(end, abs=0.0135)
         assert (phone.start + phone.end) / 2 == pytest.approx((start + end) / 2, abs=0.006)
+        # On the network's grid, start and end alike.
+        for time in (phone.start, phone.end):
+            assert (time - 0.0075) / 0.01 == pytest.approx(round((time - 0.0075) / 0.01), abs=1e-6)
 
 
 def test_channels_are_averaged(recognizer: Recognizer) -> None:

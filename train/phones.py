@@ -41,6 +41,11 @@ def unknown_phones(phones: Iterable[str], known: Collection[str] = ARPABET) -> l
     return list(dict.fromkeys(phone for phone in phones if phone not in known))
 
 
+TIME_DIGITS = 6
+"""Digits behind the point of seconds: microseconds, finer than any network's grid, so that what lies on the grid stays
+there, start and end alike. As in recognizer/command/output.h."""
+
+
 @dataclass(frozen=True)
 class TimedPhone:
     """A recognised phone.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from .model import BLANK
-from .phones import TimedPhone
+from .phones import TIME_DIGITS, TimedPhone
 
 
 def log_softmax(scores: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -32,8 +32,8 @@ def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float, off
     return [
         TimedPhone(
             phones[label - 1],
-            round(float(first * shift + offset), 3),
-            round(float(last * shift + offset), 3),
+            round(float(first * shift + offset), TIME_DIGITS),
+            round(float(last * shift + offset), TIME_DIGITS),
             round(float(posteriors[first:last, label].mean()), 4),
         )
         for label, first, last in _labelled(scores)

@@ -19,7 +19,7 @@ using tetraphone::SampleReader;
 
 struct Outcome {
   std::string error;
-  std::string truncated;
+  std::string fault;
   int rate = 0;
   std::vector<float> samples;
 };
@@ -51,7 +51,7 @@ Outcome ReadAll(const std::uint8_t* data, std::size_t size, std::size_t bytes, s
     outcome.samples.insert(outcome.samples.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(*count));
     if (outcome.samples.size() > size) std::abort();
   }
-  outcome.truncated = reader->truncated();
+  outcome.fault = reader->fault();
   return outcome;
 }
 
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool raw = data[0] >> 7 != 0;
   const Outcome whole = ReadAll(data + 1, size - 1, size, 4096, raw);
   const Outcome parts = ReadAll(data + 1, size - 1, bytes, most, raw);
-  if (parts.error != whole.error || parts.truncated != whole.truncated || parts.rate != whole.rate) std::abort();
+  if (parts.error != whole.error || parts.fault != whole.fault || parts.rate != whole.rate) std::abort();
   // Before an error, blocks of another size have given another part.
   const std::size_t common = std::min(parts.samples.size(), whole.samples.size());
   if (whole.error.empty() && parts.samples.size() != whole.samples.size()) std::abort();

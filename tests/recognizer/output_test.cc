@@ -24,7 +24,7 @@ namespace tetraphone {
 namespace {
 
 const std::vector<Phone> kPhones = {
-    {0, "AA", 0.12, 0.31, 0.97432}, {1, "T", 0.31, 0.3449999, 1.0}, {2, "ʃ", 1.5, 12.0, 0.00004}};
+    {0, "AA", 0.12, 0.31, 0.97432}, {1, "T", 0.31, 0.34499999, 1.0}, {2, "ʃ", 1.5, 12.0, 0.00004}};
 
 std::string Json(const std::string& name) {
   const std::string line = JsonLine({name, 0, {}});
@@ -39,16 +39,28 @@ TEST(Text, IsThatOfTetraphoneRecognize) {
   EXPECT_EQ(TextLine(kPhones[1]), "    0.31     0.34  T   1.00\n");
   EXPECT_EQ(TextLine(kPhones[2]), "    1.50    12.00  ʃ   0.00\n");
   EXPECT_EQ(TextLine({0, "SILENCE", 123456.789, 1234567.891, 0.5}), "123456.79 1234567.89  SILENCE 0.50\n");
-  // Python rounds to 3 digits, then prints 2: 0.1349999 -> 0.135 -> 0.14, but 0.125 -> 0.12.
-  EXPECT_EQ(TextLine({0, "B", 0.1349999, 0.125, 0.98999}), "    0.14     0.12  B   0.99\n");
+  // Python rounds to microseconds, then prints 2 digits: 0.1349999999 -> 0.135 -> 0.14, but 0.125 -> 0.12.
+  EXPECT_EQ(TextLine({0, "B", 0.1349999999, 0.125, 0.98999}), "    0.14     0.12  B   0.99\n");
 }
 
 TEST(Json, IsThatOfTetraphoneRecognize) {
-  EXPECT_EQ(JsonLine({"a.wav", 13.0004, kPhones}),
+  EXPECT_EQ(JsonLine({"a.wav", 13.0000004, kPhones}),
             "{\"recording\": \"a.wav\", \"duration\": 13.0, \"phones\": ["
             "{\"phone\": \"AA\", \"start\": 0.12, \"end\": 0.31, \"confidence\": 0.9743}, "
             "{\"phone\": \"T\", \"start\": 0.31, \"end\": 0.345, \"confidence\": 1.0}, "
             "{\"phone\": \"\\u0283\", \"start\": 1.5, \"end\": 12.0, \"confidence\": 0.0}]}\n");
+}
+
+TEST(Json, PhonesOfEqualLengthHaveEqualLengths) {
+  for (int frame = 0; frame < 2000; ++frame) {  // on the grid of the default features: 30 ms, 7.5 ms late
+    const double start = frame * 0.03 + 0.0075, end = (frame + 1) * 0.03 + 0.0075;
+    const std::string line = JsonLine({"", 0, {{0, "AA", start, end, 1}}});
+    const auto value = [&](const std::string& key) {
+      return std::lround(1e6 * std::strtod(line.c_str() + line.find(key) + key.size(), nullptr));
+    };
+    ASSERT_EQ(value("\"end\": ") - value("\"start\": "), 30000) << line;
+    ASSERT_EQ(value("\"start\": "), frame * 30000 + 7500) << line;
+  }
 }
 
 TEST(Json, NumbersAreRoundedAsInPython) {
@@ -59,11 +71,11 @@ TEST(Json, NumbersAreRoundedAsInPython) {
   };
   EXPECT_EQ(duration(0), "0.0");
   EXPECT_EQ(duration(100), "100.0");
-  EXPECT_EQ(duration(0.0005), "0.001");  // its exact value is above
-  EXPECT_EQ(duration(0.0625), "0.062");  // a tie goes to even
-  EXPECT_EQ(duration(0.1875), "0.188");
-  EXPECT_EQ(duration(1.0005), "1.0");  // its exact value is below
-  EXPECT_EQ(duration(28799.9996), "28800.0");
+  EXPECT_EQ(duration(0.0078125), "0.007812");  // a tie goes to even
+  EXPECT_EQ(duration(0.0234375), "0.023438");
+  EXPECT_EQ(duration(1.0000005), "1.000001");  // its exact value is above
+  EXPECT_EQ(duration(0.0000005), "0.0");       // its exact value is below
+  EXPECT_EQ(duration(28799.9999996), "28800.0");
   EXPECT_EQ(duration(std::numeric_limits<double>::quiet_NaN()), "0.0");
   EXPECT_EQ(duration(HUGE_VAL), "0.0");
 }
@@ -86,7 +98,7 @@ TEST(Json, NamesAreEscapedAsInPython) {
 }
 
 TEST(Labels, AreSeparatedByTabs) {
-  EXPECT_EQ(AudacityLabels(kPhones), "0.120\t0.310\tAA\n0.310\t0.345\tT\n1.500\t12.000\tʃ\n");
+  EXPECT_EQ(AudacityLabels(kPhones), "0.120000\t0.310000\tAA\n0.310000\t0.345000\tT\n1.500000\t12.000000\tʃ\n");
   EXPECT_EQ(AudacityLabels({}), "");
 }
 
@@ -156,7 +168,7 @@ TEST_F(Comma, IsNotWritten) {
   ASSERT_EQ((std::ostringstream() << 1.5).str(), "1,5");
   EXPECT_EQ(TextLine(kPhones[0]), "    0.12     0.31  AA  0.97\n");
   EXPECT_EQ(JsonLine({"a", 1.5, {}}), "{\"recording\": \"a\", \"duration\": 1.5, \"phones\": []}\n");
-  EXPECT_EQ(AudacityLabels({kPhones[0]}), "0.120\t0.310\tAA\n");
+  EXPECT_EQ(AudacityLabels({kPhones[0]}), "0.120000\t0.310000\tAA\n");
   EXPECT_EQ(TextGrid({"a", 1.5, {}}).find(','), std::string::npos);
 }
 

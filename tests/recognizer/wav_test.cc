@@ -4,6 +4,7 @@
 
 #include "recognizer/command/wav.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,7 +117,7 @@ ReadBytes Pieces(const std::string& content, std::size_t piece) {
 struct Outcome {
   Floats samples;
   std::string error;
-  std::string truncated;
+  std::string fault;
 };
 
 Outcome Drain(Result<SampleReader> reader, std::size_t most) {
@@ -134,12 +135,19 @@ Outcome Drain(Result<SampleReader> reader, std::size_t most) {
     outcome.samples.insert(outcome.samples.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(*count));
   }
   EXPECT_EQ(*reader->Read(block.data(), most), 0u) << "the end is the end";
-  outcome.truncated = reader->truncated();
+  outcome.fault = reader->fault();
   return outcome;
 }
 
 Outcome ReadWav(const std::string& content, std::size_t piece = 4096, std::size_t most = 1000) {
   return Drain(SampleReader::Wav(Pieces(content, piece), "tone.wav"), most);
+}
+
+Floats Twice() {
+  Floats samples = Expected();
+  samples.resize(80);
+  std::copy_n(samples.begin(), 40, samples.begin() + 40);
+  return samples;
 }
 
 struct Variant {
@@ -208,6 +216,25 @@ std::vector<Variant> Variants() {
       {"odd-chunk", Riff(format + Chunk("odd ", "abc") + data)},
       {"empty-chunk", Riff(Chunk("PAD ", "") + format + data)},
       {"chunk-behind", Riff(format + data + Chunk("id3 ", "abc"))},
+      {"chunks-behind", Riff(format + data + Chunk("LIST", "INFOISFT\3\0\0\0abc") + Chunk("iXML", "<x>"))},
+      {"known-chunk-behind-cut", Riff(format + data + Chunk("LIST", "INFO", 4000))},
+      {"odd-samples-chunk-behind", Riff(Chunk("fmt ", Form{7, 1, 8}.Content()) + Chunk("data", "\xFF\xFF\xFF") +
+                                        Chunk("LIST", "INFO")), Floats(3, 0.0f)},
+      {"odd-samples-no-padding", Riff(Chunk("fmt ", Form{7, 1, 8}.Content()) + "data\3" + std::string(3, '\0') +
+                                      "\xFF\xFF\xFF" + Chunk("LIST", "INFO")), Floats(3, 0.0f)},
+      {"zeros-behind", Plain() + std::string(100, '\0')},
+      {"id3v1-behind", Plain() + "TAG" + std::string(125, 'x')},
+      {"id3v2-before", std::string("ID3\4\0\0\0\0\0\5hello", 15) + Plain()},
+      {"size-almost-2-gib", Plain(Pcm(), 0x7FFFFFF0, 0x7FFFFFFF)},
+      {"size-2-gib", Plain(Pcm(), 0x80000000, 0x80000024)},
+      {"size-of-sox", Plain(Pcm(), 0x7FFFF000, 0x7FFFF024)},
+      {"joined", Plain() + Plain(), Twice()},
+      {"joined-sizes-unknown", Plain(Pcm(), 0xFFFFFFFF, 0xFFFFFFFF) + Plain(Pcm(), 0, 0), Twice()},
+      {"joined-size-0", Plain(Pcm(), 0, 0) + Plain(Pcm(), 0x80000000, 0x80000024), Twice()},
+      {"joined-chunks-between", Riff(format + data + Chunk("LIST", "INFO")) + Riff(Chunk("JUNK", "abc") + format + data),
+       Twice()},
+      {"joined-other-coding", Plain() + form({3, 1, 32}, FloatPcm<float>()), Twice()},
+      {"joined-empty-first", Plain("") + Plain()},
       {"riff-size-0", Plain(Pcm(), -1, 0)},
       {"data-size-0", Plain(Pcm(), 0)},
       {"data-size-0-riff-36", Plain(Pcm(), 0, 36)},
@@ -222,7 +249,6 @@ std::vector<Variant> Variants() {
       {"rf64-size-unknown", Rf64("RF64", ~std::uint64_t{0})},
       {"no-samples", Plain(""), {}},
       {"no-samples-chunk-behind", Riff(format + Chunk("data", "") + Chunk("LIST", "INFOISFT\3\0\0\0abc")), {}},
-      {"half-a-frame-more", form({1, 2, 16}, stereo + "ab"), Expected(1 / 65536.0)},
       {"float-beyond-1", form({3, 1, 32}, loud), {3.5f, -1e30f, std::numeric_limits<float>::denorm_min()}},
       {"float-stereo-greatest", form({3, 2, 32}, loud_pair), {3e38f}},
       {"rate-1000", form({1, 1, 16, 1000}, Pcm())},
@@ -287,7 +313,7 @@ TEST(Wav, EveryVariantIsReadWhole) {
       for (const std::size_t most : {1, 7, 1000, 100000}) {
         const Outcome outcome = ReadWav(variant.content, piece, most);
         EXPECT_EQ(outcome.error, "") << variant.name;
-        EXPECT_EQ(outcome.truncated, "") << variant.name;
+        EXPECT_EQ(outcome.fault, "") << variant.name;
         EXPECT_EQ(outcome.samples, variant.samples) << variant.name << " in pieces of " << piece;
       }
     }
@@ -314,8 +340,9 @@ TEST(Wav, ACutRecordingGivesWhatIsThere) {
     const std::size_t there = (size - 44) / 2;
     EXPECT_EQ(outcome.error, "");
     EXPECT_EQ(outcome.samples, Floats(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(there)));
-    EXPECT_EQ(outcome.truncated,
-              "tone.wav is cut short: its header tells of 40 samples, " + std::to_string(there) + " are there");
+    EXPECT_EQ(outcome.fault,
+              "tone.wav is cut short at second 0.00: its header tells of 40 samples, " + std::to_string(there) +
+                  " are there");
   }
   for (std::size_t size = 0; size < 44; ++size) EXPECT_NE(ReadWav(content.substr(0, size)).error, "") << size;
 }
@@ -325,7 +352,134 @@ TEST(Wav, AStreamCutWithinASampleSaysSo) {
   content.pop_back();
   const Outcome outcome = ReadWav(content);
   EXPECT_EQ(outcome.samples.size(), 39u);
-  EXPECT_EQ(outcome.truncated, "tone.wav is cut short: it ends within a sample, after 39");
+  EXPECT_EQ(outcome.fault, "tone.wav is cut short at second 0.00: it ends within a sample, after 39");
+}
+
+std::string Joined(const Form& form, int samples, std::int64_t size = -1) {
+  return Riff(Chunk("fmt ", form.Content()) +
+              Chunk("data", std::string(static_cast<std::size_t>(samples * form.channels * form.bits / 8), '\0'), size));
+}
+
+TEST(Wav, WhatFollowsAndCannotBeReadIsNamedWithItsSecond) {
+  const std::string first = Joined({}, 24000);
+  const std::vector<std::pair<std::string, std::string>> following = {
+      {Joined({1, 1, 16, 8000}, 10),
+       "another recording follows, of 8000 samples a second and 1 channels, not 16000 and 1"},
+      {Joined({1, 2, 16}, 10), "another recording follows, of 16000 samples a second and 2 channels, not 16000 and 1"},
+      {Joined({2, 1, 4}, 10), "what follows is not sound, nor a chunk that may stand there"},
+      {Joined({}, 10).substr(0, 30), "what follows is not sound, nor a chunk that may stand there"},
+      {Chunk("data", Pcm()), "what follows is not sound, nor a chunk that may stand there"},
+      {"abc", "what follows is not sound, nor a chunk that may stand there"},
+      {Chunk("abcd", "a chunk that is cut off", 1000), "what follows is not sound, nor a chunk that may stand there"},
+      {std::string(9, '\0') + "x", "what follows is not sound, nor a chunk that may stand there"},
+  };
+  for (const auto& [behind, says] : following) {
+    for (const std::size_t piece : {1, 13, 4096}) {
+      const Outcome outcome = ReadWav(first + behind, piece);
+      EXPECT_EQ(outcome.error, "");
+      EXPECT_EQ(outcome.samples.size(), 24000u);
+      EXPECT_EQ(outcome.fault, "tone.wav cannot be read from second 1.50 on: " + says);
+    }
+  }
+}
+
+TEST(Wav, ACutFileJoinedToAnotherIsNamed) {
+  const Outcome outcome = ReadWav(Joined({}, 16000, 64000) + Plain(), 999);
+  EXPECT_EQ(outcome.samples.size(), 16000u);
+  EXPECT_EQ(outcome.fault,
+            "tone.wav is cut short at second 1.00: its header tells of 32000 samples, 16000 are there");
+}
+
+std::string HalfAFrameMore() {
+  return Riff(Chunk("fmt ", Form{1, 2}.Content()) + Chunk("data", std::string(42, '\0')));
+}
+
+TEST(Wav, HalfAFrameMoreIsTold) {
+  const Outcome outcome = ReadWav(HalfAFrameMore());
+  EXPECT_EQ(outcome.samples.size(), 10u);
+  EXPECT_EQ(outcome.fault, "tone.wav is cut short at second 0.00: it ends within a sample, after 10");
+}
+
+TEST(Wav, LettersOfAContainerWithinSoundAreSound) {
+  std::string pcm;
+  for (int i = 0; i < 50; ++i) pcm += "RIFFRIFFabcdWAVRBW64abcdWAV";
+  pcm += "RIFFabcdWAV";
+  for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{0xFFFFFFFF}}) {
+    for (const std::size_t piece : {1, 5, 4096}) {
+      const Outcome outcome = ReadWav(Plain(pcm.substr(0, pcm.size() / 2 * 2), size), piece, 7);
+      EXPECT_EQ(outcome.samples.size(), pcm.size() / 2);
+      EXPECT_EQ(outcome.fault, "");
+    }
+  }
+}
+
+// `left` and its opposite plus a share of it.
+std::string Opposed(double share, double loudness = 0.1) {
+  std::string pcm;
+  for (int i = 0; i < 16000; ++i) {
+    const double left = loudness * std::sin(0.1 * i);
+    for (const double value : {left, left * (share - 1)}) pcm += Bytes(static_cast<float>(value));
+  }
+  return Riff(Chunk("fmt ", Form{3, 2, 32}.Content()) + Chunk("data", pcm));
+}
+
+TEST(Wav, ChannelsThatCancelOutAreTold) {
+  const std::string says =
+      "tone.wav has channels that cancel out (opposite phase): their mean is all but silent; choose one, by --channel 0";
+  EXPECT_EQ(ReadWav(Opposed(0)).fault, says);
+  EXPECT_EQ(ReadWav(Opposed(0.17)).fault, says);  // the mean has share² / (2 + 2 (share - 1)²) of the energy
+  EXPECT_EQ(ReadWav(Opposed(0.21)).fault, "");
+  EXPECT_EQ(ReadWav(Opposed(0, 1.2e-4)).fault, "") << "silence";
+  EXPECT_EQ(ReadWav(Opposed(0, 1.6e-4)).fault, says);
+  for (const int channel : {0, 1}) {
+    const Outcome outcome = Drain(SampleReader::Wav(Pieces(Opposed(0.17), 999), "tone.wav", channel), 100);
+    EXPECT_EQ(outcome.fault, "");
+    EXPECT_FLOAT_EQ(outcome.samples[10], static_cast<float>((channel == 0 ? 0.1 : -0.083) * std::sin(1.0)));
+  }
+}
+
+TEST(Wav, AChannelThatIsMissingIsNamed) {
+  const auto says = [](const std::string& content, int channel) {
+    return Drain(SampleReader::Wav(Pieces(content, 999), "tone.wav", channel), 100).error;
+  };
+  EXPECT_EQ(says(Opposed(1), 2), "tone.wav has no channel 2; it has channels 0 to 1");
+  EXPECT_EQ(says(Plain(), 1), "tone.wav has no channel 1; it has channel 0 alone");
+  EXPECT_EQ(says(Plain(), 0), "");
+  EXPECT_EQ(Drain(SampleReader::Raw(Pieces(Pcm(), 9), "-", kRate, 1), 9).error,
+            "- has no channel 1; it has channel 0 alone");
+}
+
+TEST(Bytes, WhatDoesNotBlockIsWaitedFor) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_NONBLOCK), 0);
+  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  const std::string sent(1 << 20, 'x');
+  std::thread writer([&] {
+    EXPECT_FALSE(WriteBytes(ends[1], sent));
+    close(ends[1]);
+  });
+  auto read = OpenBytes("-");
+  ASSERT_TRUE(read);
+  std::string received;
+  std::uint8_t block[5000];
+  for (std::size_t count = 1; count > 0;) {
+    const auto some = (*read)(block, sizeof block);
+    ASSERT_TRUE(some) << some.error().message;
+    count = *some;
+    received.append(block, block + count);
+  }
+  writer.join();
+  close(ends[0]);
+  EXPECT_EQ(received, sent);
+}
+
+TEST(Bytes, AFullDiskIsNamed) {
+  const int full = open("/dev/full", O_WRONLY);
+  const Failure failure = WriteBytes(full, "text");
+  close(full);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->message,
+            "cannot write to standard output: No space left on device; make room for it");
 }
 
 TEST(Wav, SamplesThatAreNotFiniteAreRefusedByPlace) {
@@ -335,12 +489,12 @@ TEST(Wav, SamplesThatAreNotFiniteAreRefusedByPlace) {
       pcm.replace(8 * 320 + 4, 4, Bytes(bad));
       const std::string content = Riff(Chunk("fmt ", Form{3, 2, 32}.Content()) + Chunk("data", pcm));
       EXPECT_EQ(ReadWav(content, piece).error,
-                "tone.wav: sample 320 of channel 2 (20 ms) is not finite; export the recording again");
+                "tone.wav: sample 320 of channel 1 (20 ms) is not finite; export the recording again");
     }
   }
   for (const double bad : {std::nan(""), HUGE_VAL, 1e300}) {  // the last is finite, but not as float
     const std::string content = Riff(Chunk("fmt ", Form{3, 1, 64}.Content()) + Chunk("data", Bytes(0.0) + Bytes(bad)));
-    EXPECT_NE(ReadWav(content).error.find("sample 1 of channel 1 (0 ms) is not finite"), std::string::npos);
+    EXPECT_NE(ReadWav(content).error.find("sample 1 of channel 0 (0 ms) is not finite"), std::string::npos);
   }
 }
 
@@ -418,8 +572,8 @@ TEST(Wav, AHugeSizeTakesNoMemoryAndAPipeMayNeverEnd) {
       "endless");
   ASSERT_TRUE(reader) << reader.error().message;
   Floats block(100000);
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(*reader->Read(block.data(), block.size()), 32768u);
-  EXPECT_LE(greatest, 65536u);
+  for (int i = 0; i < 1000; ++i) ASSERT_GT(*reader->Read(block.data(), block.size()), 30000u);
+  EXPECT_LE(greatest, ByteQueue::kCapacity);
 }
 
 TEST(Wav, AFailureOfReadingIsPassedOn) {
@@ -442,7 +596,7 @@ TEST(Raw, BytesAreCarriedOverBetweenReads) {
     for (const std::size_t most : {1, 3, 100}) {
       const Outcome outcome = Drain(SampleReader::Raw(Pieces(Pcm(), piece), "standard input", kRate), most);
       EXPECT_EQ(outcome.samples, Expected());
-      EXPECT_EQ(outcome.truncated + outcome.error, "");
+      EXPECT_EQ(outcome.fault + outcome.error, "");
     }
   }
 }
@@ -450,7 +604,7 @@ TEST(Raw, BytesAreCarriedOverBetweenReads) {
 TEST(Raw, AnOddByteAtTheEndIsTold) {
   const Outcome outcome = Drain(SampleReader::Raw(Pieces(Pcm() + "x", 7), "standard input", kRate), 10);
   EXPECT_EQ(outcome.samples, Expected());
-  EXPECT_EQ(outcome.truncated, "standard input is cut short: it ends within a sample, after 40");
+  EXPECT_EQ(outcome.fault, "standard input is cut short at second 0.00: it ends within a sample, after 40");
   EXPECT_TRUE(Drain(SampleReader::Raw(Pieces("", 1), "standard input", kRate), 10).samples.empty());
 }
 
@@ -688,6 +842,9 @@ TEST(Corpus, HoldsTheVariants) {
   std::vector<Fault> files = Faults();
   for (const Variant& variant : Variants()) files.push_back({variant.name, variant.content, ""});
   files.push_back({"raw", Pcm(), ""});
+  files.push_back({"half-a-frame-more", HalfAFrameMore(), ""});
+  files.push_back({"joined-other-rate", Plain() + Joined({1, 1, 16, 8000}, 10), ""});
+  files.push_back({"joined-cut", Joined({}, 10, 64) + Plain(), ""});
   std::size_t total = 0;
   for (const Fault& file : files) {
     if (file.content.size() > 1000) continue;

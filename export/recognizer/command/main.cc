@@ -6,9 +6,9 @@
 #include <cctype>
 #include <cerrno>
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -36,6 +36,7 @@ A RECORDING is a WAV file of any rate and kind; - is standard input.
   -f, --format FORMAT      text, json (one object a recording), audacity labels or textgrid (both of one recording)
       --json               the same as --format json
       --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
+      --channel N          hear this channel of a recording, counted from 0; default: the mean of all
       --microphone         listen until Ctrl-C, with the phones as they come
       --beam N             search with N prefixes; 0 takes the best path (default %d)
       --grammar FILE       allow and weigh phone sequences by an OpenFst text file; needs --beam
@@ -53,6 +54,7 @@ struct Options {
   std::string model;
   Format format = Format::kText;
   int raw_rate = 0;
+  int channel = -1;
   bool microphone = false;
   StreamOptions stream;
   std::string grammar;
@@ -62,19 +64,23 @@ struct Options {
 constexpr std::size_t kPiece = 1600;      // samples
 constexpr std::size_t kMostShown = 1000;  // phones of the live line
 
-[[noreturn]] void WrongUsage(const std::string& what) {
-  std::fprintf(stderr, "tetraphone-recognize: %s; --help tells the usage\n", what.c_str());
-  std::exit(2);
-}
+void Say(const std::string& message) { (void)WriteBytes(STDERR_FILENO, "tetraphone-recognize: " + message + "\n"); }
 
 int Fail(const std::string& message) {
-  std::fprintf(stderr, "tetraphone-recognize: %s\n", message.c_str());
+  Say(message);
   return 1;
 }
 
-Failure Flushed() {
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return std::nullopt;
-  return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + std::string(std::strerror(errno))};
+Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text); }
+
+[[noreturn]] void PrintAndExit(const std::string& text) {
+  const Failure failure = Print(text);
+  std::exit(failure ? Fail(failure->message) : 0);
+}
+
+[[noreturn]] void WrongUsage(const std::string& what) {
+  Say(what + "; --help tells the usage");
+  std::exit(2);
 }
 
 constexpr double kUnlimited = std::numeric_limits<double>::max();
@@ -108,12 +114,20 @@ Format FormatOf(const std::string& name) {
   WrongUsage("--format is " + name + "; give text, json, audacity or textgrid");
 }
 
+std::string Usage() {
+  const DecoderOptions defaults;
+  char text[2 * sizeof kUsage];
+  std::snprintf(text, sizeof text, kUsage, defaults.beam, defaults.grammar_scale, defaults.phone_bonus);
+  return text;
+}
+
 Options Parse(int count, char** arguments) {
-  enum { kJsonFlag = 256, kRaw, kMicrophone, kBeam, kGrammar, kGrammarScale, kPhoneBonus, kVersion };
+  enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kBeam, kGrammar, kGrammarScale, kPhoneBonus, kVersion };
   constexpr option kLong[] = {{"model", required_argument, nullptr, 'm'},
                               {"format", required_argument, nullptr, 'f'},
                               {"json", no_argument, nullptr, kJsonFlag},
                               {"raw", required_argument, nullptr, kRaw},
+                              {"channel", required_argument, nullptr, kChannel},
                               {"microphone", no_argument, nullptr, kMicrophone},
                               {"beam", required_argument, nullptr, kBeam},
                               {"grammar", required_argument, nullptr, kGrammar},
@@ -138,6 +152,9 @@ Options Parse(int count, char** arguments) {
       case kRaw:
         options.raw_rate = Integer("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
         break;
+      case kChannel:
+        options.channel = Integer("channel", optarg, 0, 65535);
+        break;
       case kMicrophone:
         options.microphone = true;
         break;
@@ -154,12 +171,9 @@ Options Parse(int count, char** arguments) {
         options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kUnlimited, kUnlimited);
         break;
       case 'h':
-        std::printf(kUsage, StreamOptions().decoder.beam, StreamOptions().decoder.grammar_scale,
-                    StreamOptions().decoder.phone_bonus);
-        std::exit(Flushed() ? 1 : 0);
+        PrintAndExit(Usage());
       case kVersion:
-        std::puts("tetraphone-recognize " TETRAPHONE_VERSION);
-        std::exit(Flushed() ? 1 : 0);
+        PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
       default:
         std::exit((std::fputs("--help tells the usage\n", stderr), 2));
     }
@@ -167,6 +181,7 @@ Options Parse(int count, char** arguments) {
   options.recordings.assign(arguments + optind, arguments + count);
   const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
   if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
+  if (options.microphone && options.channel > 0) WrongUsage("the microphone has channel 0 alone");
   const bool single = options.format == Format::kAudacity || options.format == Format::kTextGrid;
   if (single && options.recordings.size() > 1) WrongUsage("this format holds one recording; give them one by one");
   if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
@@ -174,21 +189,19 @@ Options Parse(int count, char** arguments) {
 }
 
 Failure Print(const Options& options, const RecognizedRecording& recording) {
+  std::string lines;
   switch (options.format) {
     case Format::kText:
-      for (const Phone& phone : recording.phones) std::fputs(TextLine(phone).c_str(), stdout);
-      break;
+      for (const Phone& phone : recording.phones) lines += TextLine(phone);
+      return Print(lines);
     case Format::kJson:
-      std::fputs(JsonLine(recording).c_str(), stdout);
-      break;
+      return Print(JsonLine(recording));
     case Format::kAudacity:
-      std::fputs(AudacityLabels(recording.phones).c_str(), stdout);
-      break;
+      return Print(AudacityLabels(recording.phones));
     case Format::kTextGrid:
-      std::fputs(TextGrid(recording).c_str(), stdout);
-      break;
+      return Print(TextGrid(recording));
   }
-  return Flushed();
+  return std::nullopt;
 }
 
 // Phones that are final by now: printed at once as text, else kept for the end.
@@ -212,9 +225,12 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
   if (!bytes) return bytes.error();
   const bool raw = options.raw_rate != 0;
   auto reader =
-      raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate) : SampleReader::Wav(std::move(*bytes), name);
+      raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate, options.channel)
+          : SampleReader::Wav(std::move(*bytes), name, options.channel);
   if (!reader) return reader.error();
-  if (options.format == Format::kText && options.recordings.size() > 1) std::printf("recording: %s\n", name.c_str());
+  if (options.format == Format::kText && options.recordings.size() > 1) {
+    if (Failure failure = Print("recording: " + name + "\n")) return failure;
+  }
   RecognizedRecording recording{name, 0, {}};
   float samples[kPiece];
   while (true) {
@@ -224,14 +240,14 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
     if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
     if (Failure failure = Take(options, stream, &recording)) return failure;
   }
-  if (!reader->truncated().empty()) std::fprintf(stderr, "tetraphone-recognize: %s\n", reader->truncated().c_str());
+  if (!reader->fault().empty()) Say(reader->fault());
   return Finish(options, stream, &recording);
 }
 
 Failure Listen(const Options& options, Stream* stream, int rate) {
   auto capture = Capture::Start(rate);
   if (!capture) return capture.error();
-  std::fputs("listening; Ctrl-C ends\n", stderr);
+  (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
   RecognizedRecording recording{"microphone", 0, {}};
   LiveLine line(STDERR_FILENO);
   std::vector<std::string> symbols;
@@ -287,6 +303,7 @@ int Run(Options options) {
 
 int main(int count, char** arguments) {
   std::setlocale(LC_CTYPE, "");
+  std::signal(SIGPIPE, SIG_DFL);  // a reader that left ends the process quietly, also where a parent ignores the signal
   try {
     return Run(Parse(count, arguments));
   } catch (const std::bad_alloc&) {

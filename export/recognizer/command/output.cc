@@ -106,18 +106,18 @@ std::string Interval(std::size_t number, const std::string& from, const std::str
 
 std::string TextLine(const Phone& phone) {
   const std::size_t columns = Columns(phone.symbol);
-  return Right(Fixed(Rounded(phone.start, 3), 2), 8) + " " + Right(Fixed(Rounded(phone.end, 3), 2), 8) + "  " +
+  return Right(Fixed(Rounded(phone.start, kTimeDigits), 2), 8) + " " + Right(Fixed(Rounded(phone.end, kTimeDigits), 2), 8) + "  " +
          phone.symbol + std::string(3 - std::min<std::size_t>(columns, 3), ' ') + " " +
          Fixed(Rounded(phone.confidence, 4), 2) + "\n";
 }
 
 std::string JsonLine(const RecognizedRecording& recording) {
   std::string json = "{\"recording\": " + Quoted(recording.name);
-  json += ", \"duration\": " + Shortest(recording.duration, 3) + ", \"phones\": [";
+  json += ", \"duration\": " + Shortest(recording.duration, kTimeDigits) + ", \"phones\": [";
   for (const Phone& phone : recording.phones) {
     if (json.back() == '}') json += ", ";
-    json += "{\"phone\": " + Quoted(phone.symbol) + ", \"start\": " + Shortest(phone.start, 3) +
-            ", \"end\": " + Shortest(phone.end, 3) + ", \"confidence\": " + Shortest(phone.confidence, 4) + "}";
+    json += "{\"phone\": " + Quoted(phone.symbol) + ", \"start\": " + Shortest(phone.start, kTimeDigits) +
+            ", \"end\": " + Shortest(phone.end, kTimeDigits) + ", \"confidence\": " + Shortest(phone.confidence, 4) + "}";
   }
   return json + "]}\n";
 }
@@ -125,29 +125,29 @@ std::string JsonLine(const RecognizedRecording& recording) {
 std::string AudacityLabels(const std::vector<Phone>& phones) {
   std::string labels;
   for (const Phone& phone : phones) {
-    labels += Fixed(phone.start, 3) + "\t" + Fixed(phone.end, 3) + "\t" + phone.symbol + "\n";
+    labels += Fixed(phone.start, kTimeDigits) + "\t" + Fixed(phone.end, kTimeDigits) + "\t" + phone.symbol + "\n";
   }
   return labels;
 }
 
 std::string TextGrid(const RecognizedRecording& recording) {
   // Intervals touch and none is empty: an end before the last interval's, once rounded, leaves its phone out.
-  double end = std::max(Rounded(recording.duration, 3), 0.001);
-  for (const Phone& phone : recording.phones) end = std::max(end, Rounded(phone.end, 3));
+  double end = std::max(Rounded(recording.duration, kTimeDigits), 0.001);
+  for (const Phone& phone : recording.phones) end = std::max(end, Rounded(phone.end, kTimeDigits));
   std::string intervals;
   std::size_t count = 0;
   double last = 0;
   auto add = [&](double to, const std::string& text) {
     if (to <= last) return;
-    intervals += Interval(++count, Shortest(last, 3), Shortest(to, 3), text);
+    intervals += Interval(++count, Shortest(last, kTimeDigits), Shortest(to, kTimeDigits), text);
     last = to;
   };
   for (const Phone& phone : recording.phones) {
-    add(Rounded(phone.start, 3), "");
-    add(Rounded(phone.end, 3), phone.symbol);
+    add(Rounded(phone.start, kTimeDigits), "");
+    add(Rounded(phone.end, kTimeDigits), phone.symbol);
   }
   add(end, "");
-  const std::string xmax = "xmax = " + Shortest(end, 3) + "\n";
+  const std::string xmax = "xmax = " + Shortest(end, kTimeDigits) + "\n";
   return "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n\nxmin = 0.0\n" + xmax +
          "tiers? <exists>\nsize = 1\nitem []:\n    item [1]:\n"
          "        class = \"IntervalTier\"\n        name = \"phones\"\n        xmin = 0.0\n        " +

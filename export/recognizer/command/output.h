@@ -11,6 +11,10 @@
 
 namespace tetraphone {
 
+// Digits behind the point of seconds: microseconds, finer than any network's grid, so that what lies on the grid stays
+// there, start and end alike. As in export/recognizer.py.
+constexpr int kTimeDigits = 6;
+
 struct RecognizedRecording {
   std::string name;
   double duration;  // seconds

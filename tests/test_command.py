@@ -1,0 +1,168 @@
+"""`tetraphone-recognize` as it is installed: channels, joined files, pipes that do not block, readers that leave."""
+
+import array
+import fcntl
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import termios
+import threading
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoints import energy_program
+
+from tetraphone.train.audio import Samples
+
+COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
+RATE = 16000
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hears P0 wherever there is sound, every 10 ms."""
+    path = tmp_path_factory.mktemp("command") / "energy.pte"
+    path.write_bytes(energy_program())
+    return path
+
+
+def bursts(*times: tuple[float, float], seconds: float = 1.0, rate: int = RATE) -> Samples:
+    sound = np.zeros(round(seconds * rate), np.float32)
+    noise = np.random.default_rng(0).uniform(-0.1, 0.1, len(sound)).astype(np.float32)
+    for start, end in times:
+        sound[round(start * rate) : round(end * rate)] = noise[round(start * rate) : round(end * rate)]
+    return sound
+
+
+def wav(*channels: Samples, rate: int = RATE) -> bytes:
+    content = io.BytesIO()
+    with wave.open(content, "wb") as file:
+        file.setnchannels(len(channels))
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((np.stack(channels, axis=1) * 32767).astype("<i2").tobytes())
+    return content.getvalue()
+
+
+def run(model: Path, *arguments: str, content: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [COMMAND, "--model", model, *arguments]
+    return subprocess.run(command, input=content, capture_output=True, timeout=120, check=False, **options)
+
+
+def starts(done: subprocess.CompletedProcess[bytes]) -> list[float]:
+    assert done.returncode == 0, done.stderr
+    return [round(phone["start"], 1) for phone in json.loads(done.stdout)["phones"]]
+
+
+def test_a_channel_is_heard_alone(model: Path) -> None:
+    content = wav(bursts((0.2, 0.3)), bursts((0.6, 0.7)))
+    assert starts(run(model, "--json", "-", content=content)) == [0.2, 0.6]
+    assert starts(run(model, "--json", "--channel", "0", "-", content=content)) == [0.2]
+    assert starts(run(model, "--json", "--channel", "1", "-", content=content)) == [0.6]
+    done = run(model, "--channel", "2", "-", content=content)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"tetraphone-recognize: - has no channel 2; it has channels 0 to 1\n"
+    done = run(model, "--channel=-1", "-", content=content)
+    assert (done.returncode, done.stderr[:51]) == (2, b"tetraphone-recognize: --channel is -1, not a number")
+
+
+def test_channels_that_cancel_out_are_told(model: Path) -> None:
+    sound = bursts((0.2, 0.3))
+    done = run(model, "--json", "-", content=wav(sound, -sound))
+    assert starts(done) == []
+    assert done.stderr.endswith(b"their mean is all but silent; choose one, by --channel 0\n")
+    done = run(model, "--json", "--channel", "0", "-", content=wav(sound, -sound))
+    assert (starts(done), done.stderr) == ([0.2], b"")
+
+
+def test_files_joined_end_to_end_are_one_recording(model: Path) -> None:
+    sound = bursts((0.2, 0.3))
+    done = run(model, "--json", "-", content=3 * wav(sound))
+    assert (starts(done), done.stderr) == ([0.2, 1.2, 2.2], b"")
+    done = run(model, "--json", "-", content=wav(sound) + wav(bursts((0.2, 0.3), rate=8000), rate=8000))
+    assert starts(done) == [0.2]
+    assert b"- cannot be read from second 1.00 on: another recording follows, of 8000 samples" in done.stderr
+
+
+@pytest.mark.parametrize("size", [0, 0x7FFFFFF0, 0x80000000, 0xFFFFFFFF])
+def test_sizes_that_writers_did_not_know_raise_no_alarm(size: int, model: Path) -> None:
+    content = bytearray(wav(bursts((0.2, 0.3))))
+    content[40:44] = size.to_bytes(4, "little")
+    done = run(model, "--json", "-", content=bytes(content))
+    assert (starts(done), done.stderr) == ([0.2], b"")
+
+
+def test_a_cut_recording_is_told(model: Path) -> None:
+    done = run(model, "--json", "-", content=wav(bursts((0.2, 0.3)))[: 44 + RATE])
+    assert starts(done) == [0.2]
+    says = b"- is cut short at second 0.50: its header tells of 16000 samples, 8000 are there\n"
+    assert done.stderr == b"tetraphone-recognize: " + says
+
+
+def waiting(pipe: int) -> int:
+    """Bytes in a pipe."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
+def test_pipes_that_do_not_block_are_waited_for(model: Path) -> None:
+    seconds = 120.0
+    sound = bursts(*((0.1 * index, 0.1 * index + 0.05) for index in range(int(10 * seconds))), seconds=seconds)
+    content = wav(sound)
+    expected = run(model, "--json", "-", content=content).stdout
+    (stdin, writer), (reader, stdout) = os.pipe(), os.pipe()
+    os.set_blocking(stdin, False)
+    os.set_blocking(stdout, False)
+    capacity = fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ)
+    assert len(expected) > capacity
+    command = [COMMAND, "--model", model, "--json", "-"]
+    process = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE)
+    os.close(stdin)
+    os.close(stdout)
+
+    def feed() -> None:
+        with os.fdopen(writer, "wb") as file:
+            file.write(content)
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    while waiting(reader) < capacity - 4096 and process.poll() is None:
+        threading.Event().wait(0.01)  # until there is no room
+    with os.fdopen(reader, "rb") as file:
+        found = file.read()
+    thread.join()
+    assert process.stderr is not None
+    assert (process.wait(), process.stderr.read()) == (0, b"")
+    process.stderr.close()
+    assert found == expected
+
+
+def test_a_reader_that_leaves_is_no_fault(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(wav(bursts((0.2, 0.3))))
+    for arguments in (["--json", str(path)], [str(path)], ["--help"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [COMMAND, "--model", model, *arguments]
+        # Python ignores SIGPIPE, and hands that on.
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, restore_signals=False, check=False)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (-signal.SIGPIPE, b"")
+
+
+def test_a_full_disk_is_one_sentence(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(wav(bursts((0.2, 0.3))))
+    for arguments in (["--json", path], [path], ["-f", "textgrid", path], ["--version"]):
+        command = [COMMAND, "--model", model, *arguments]
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        says = b"cannot write to standard output: No space left on device; make room for it\n"
+        assert (done.returncode, done.stderr) == (1, b"tetraphone-recognize: " + says)
