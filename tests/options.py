@@ -14,7 +14,7 @@ from checkpoints import make_checkpoint
 from tetraphone.export import cli
 from tetraphone.export.cli import main
 from tetraphone.export.writer import export
-from tetraphone.train.data import Batch
+from tetraphone.train.data import Batch, StoredBatches
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.training import Run
 
@@ -47,6 +47,10 @@ def options_of(kind: type, positional: bool = False) -> Iterator[str]:
             yield field.name if positional else "--" + field.name.replace("_", "-")
 
 
+GENERAL = ("--json", "--quiet")
+"""Options of every command: one test has them all."""
+
+
 class Stop(Exception):  # noqa: N818
     """Ends a command where a test has seen enough."""
 
@@ -57,7 +61,7 @@ class Prepared:
 
     run: Run
     batches: list[Batch]
-    """Of the first epoch."""
+    """Of the first epoch; none of a stream."""
     threads: int
     """Torch's."""
     lines: str
@@ -107,12 +111,23 @@ class World:
         found: dict[str, Any] = json.loads(out)
         return found
 
-    def prepared(self, *flags: object, small: Sequence[object] | None = None) -> Prepared:
+    def respelled(self, spell: Callable[[list[str]], list[str]]) -> Path:
+        """A manifest of the corpus with other symbols."""
+        path, lines = self.folder / "respelled.jsonl", []
+        for line in map(json.loads, self.corpus.read_text().splitlines()):
+            line |= {"audio": str(self.corpus.parent / line["audio"]), "phones": spell(line["phones"])}
+            lines.append(json.dumps(line) + "\n")
+        path.write_text("".join(lines), encoding="utf-8")
+        return path
+
+    def prepared(self, *flags: object, small: Sequence[object] | None = None, corpus: Path | None = None) -> Prepared:
         """The run that these options make, before its first step."""
         seen: list[Prepared] = []
 
         def stop(run: Run, say: Any) -> float:
-            seen.append(Prepared(run, list(run.batches.epoch(0, 0)), torch.get_num_threads(), ""))
+            stored = isinstance(run.batches, StoredBatches)  # a stream's come from processes of their own
+            batches = list(run.batches.epoch(0, 0)) if stored else []
+            seen.append(Prepared(run, batches, torch.get_num_threads(), ""))
             raise Stop
 
         self.patch.setattr(Run, "run", stop)
@@ -120,7 +135,7 @@ class World:
         small = SMALL if small is None else small
         self.capsys.readouterr()
         with pytest.raises(Stop):
-            main(list(map(str, ["train", self.corpus, "--output", where, *small, *flags])))
+            main(list(map(str, ["train", corpus or self.corpus, "--output", where, *small, *flags])))
         seen[0].lines = self.capsys.readouterr().err
         return seen[0]
 

@@ -139,6 +139,26 @@ def phones(world: World) -> None:
     assert len(world.usual().run.phones) == 39
 
 
+@row("train", "--keep-silences")
+def keep_silences(world: World) -> None:
+    corpus = world.respelled(lambda phones: ["sil", *phones, "sp"])
+    for flags, kept in ((("--keep-silences",), {"sil", "sp"}), ((), set())):
+        found = world.prepared("--phones", "corpus", *flags, corpus=corpus)
+        assert set(found.run.phones) == {"AH", "IY", "M", "OW", "S", "T"} | kept
+
+
+@row("train", "--fold")
+def fold(world: World) -> None:
+    table = world.folder / "table.txt"
+    table.write_text("AH OW\nM\n")
+    found = world.prepared("--phones", "corpus", "--fold", table)
+    assert found.run.phones == ("IY", "OW", "S", "T")
+    spoken = {u.id: u.phones for u in read_corpus(str(world.corpus), "train").utterances}
+    for utterance in found.run.batches.store.utterances:
+        told = [phone.replace("AH", "OW") for phone in spoken[utterance.id] if phone != "M"]
+        assert list(utterance.phones) == told
+
+
 @row("train", "--sample-rate")
 def sample_rate(world: World) -> None:
     assert differs(world.prepared("--sample-rate", 8000), world.usual())
@@ -225,7 +245,7 @@ def teacher(world: World) -> None:
 def stream(world: World) -> None:
     found = world.prepared("--stream", "--dev", world.words / "test_dev93.jsonl")
     assert isinstance(found.run.batches, StreamedBatches)
-    assert len(found.by_id) == 12
+    assert found.run.batches.workers == 1
     assert not (found.run.folder / "train.f32").exists()
 
 
