@@ -1,0 +1,645 @@
+"""What a line of a manifest means, and what is wrong with it: the same stored, streamed, and in Shar archives."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from lhotse import CutSet, Recording, RecordingSet, SupervisionSegment, SupervisionSet
+from lhotse.supervision import AlignmentItem
+
+from tetraphone.train import stream
+from tetraphone.train.audio import read_recording
+from tetraphone.train.corpus import read_corpus
+from tetraphone.train.errors import InputError
+from tetraphone.train.features import FeatureOptions
+from tetraphone.train.manifest import write_manifest
+from tetraphone.train.phones import SILENCES
+from tetraphone.train.prepare import prepare_jsonl
+from tetraphone.train.sources import Item, Manifests, Member, Shar, find_source
+from tetraphone.train.timit import SILENT, SYMBOLS
+from tetraphone.train.transcripts import Reading, Transcripts, read_fold
+from tetraphone.train.utterance import Utterance
+
+RATE = 16000
+SOUND = np.round(0.1 * np.random.default_rng(0).standard_normal((8 * RATE, 2)) * 32768).astype(np.int16)
+"""A call: one speaker in each channel."""
+LINES: list[dict[str, Any]] = [
+    {"start": 0.5, "channel": 0, "phones": ["AH", "T"], "alignment": [["AH", 0.1, 0.4], ["T", 0.4, 0.9]]},
+    {"start": 2.0, "channel": 1, "phones": ["T", "S"], "alignment": [["T", 0.0, 0.5], ["S", 0.6, 1.0]]},
+    {"start": 5.5, "channel": 0, "phones": ["S", "AH"], "alignment": [["S", 0.2, 0.3], ["AH", 0.3, 0.8]]},
+]
+for number, line in enumerate(LINES):
+    line |= {"id": f"u{number}", "speaker": "s", "audio": "call.wav", "duration": 1.0, "text": "two words"}
+FORMS = ("jsonl", "jsonl streamed", "lhotse", "lhotse streamed", "shar")
+LHOTSE = FORMS[2:]
+ARPABET_ALONE = Transcripts()
+
+
+def write_lines(path: Path, lines: list[Any]) -> Path:
+    """Lines of a manifest: objects as JSON, bytes as they are."""
+    content = b"".join(
+        (item if isinstance(item, bytes) else json.dumps(item, ensure_ascii=False).encode()) + b"\n" for item in lines
+    )
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def read_gz(path: Path) -> list[Any]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def supervision_of(line: dict[str, Any]) -> SupervisionSegment:
+    """As lhotse has it: times are counted from the recording's start."""
+    start = line.get("start", 0.0)
+    items = [AlignmentItem(phone, start + first, round(end - first, 8)) for phone, first, end in line["alignment"]]
+    return SupervisionSegment(
+        line["id"],
+        "r",
+        start,
+        line["duration"],
+        line["channel"],
+        line["text"],
+        speaker=line["speaker"],
+        custom={"phones": line["phones"]},
+        alignment={"phone": items},
+    )
+
+
+def patched(supervision: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """A supervision with a change of a JSON line."""
+    for key, value in change.items():
+        if key == "phones":
+            supervision["custom"] = {"phones": value}
+        elif key == "alignment":
+            start = supervision["start"] + LINES[1]["start"] * (supervision["start"] == 0)
+            supervision["alignment"] = {"phone": [[symbol, first + start, end - first] for symbol, first, end in value]}
+        else:
+            supervision[key] = value
+    return supervision
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    soundfile.write(tmp_path / "call.wav", SOUND, RATE)
+    return tmp_path
+
+
+def write_form(folder: Path, form: str, change: Any = None) -> str:
+    """LINES in a form; line 2 with a change, or, if that is bytes, replaced by them. Returns its spec."""
+
+    def changed(lines: list[Any], patch: Callable[[Any, Any], Any]) -> list[Any]:
+        if isinstance(change, bytes):
+            lines[1] = change
+        elif change is not None:
+            lines[1] = patch(lines[1], change)
+        return lines
+
+    if form.startswith("jsonl"):
+        lines = changed([dict(line) for line in LINES], lambda line, change: line | change)
+        return str(write_lines(folder / "train.jsonl", lines))
+    recording = Recording.from_file(folder / "call.wav", recording_id="r")
+    supervisions = [supervision_of(line) for line in LINES]
+    if form.startswith("lhotse"):
+        write_lines(folder / "m_recordings_train.jsonl.gz", [recording.to_dict()])
+        write_lines(
+            folder / "m_supervisions_train.jsonl.gz", changed([item.to_dict() for item in supervisions], patched)
+        )
+        return str(folder)
+    made = CutSet.from_manifests(RecordingSet([recording]), SupervisionSet(supervisions)).trim_to_supervisions()
+    (folder / "shar").mkdir()
+    made.to_shar(folder / "shar", fields={"recording": "wav"}, shard_size=5)
+    cuts = folder / "shar" / "cuts.000000.jsonl.gz"
+
+    def within(cut: Any, change: Any) -> Any:
+        return cut | {"supervisions": [patched(cut["supervisions"][0], change)]}
+
+    write_lines(cuts, changed(read_gz(cuts), within))
+    return str(folder / "shar")
+
+
+def read_form(
+    spec: str, form: str, transcripts: Transcripts = ARPABET_ALONE
+) -> tuple[list[Item], list[str], list[str]]:
+    """Utterances, problems and notes."""
+    if form in ("jsonl", "lhotse"):
+        options = {"keep_silences": transcripts.keep_silences, "fold": transcripts.fold}
+        corpus = read_corpus(spec, "train", transcripts.phones, **options)  # type: ignore[arg-type]
+        items = [Item(utterance, None, utterance.duration) for utterance in corpus.utterances]
+        return items, list(corpus.problems), list(corpus.notes)
+    reading = Reading(transcripts)
+    read = list(find_source(spec, "train").read(reading))
+    items = [item for item in read if isinstance(item, Item)]
+    return items, [item for item in read if isinstance(item, str)], list(reading.notes(spec))
+
+
+def samples_of(item: Item) -> np.ndarray:
+    utterance = item.utterance
+    stretch = utterance.start, utterance.duration, utterance.channel
+    if item.member is None:
+        return read_recording(utterance.audio, RATE, *stretch)
+    return stream._read_member(item.member, utterance.audio, RATE, *stretch)
+
+
+# What a line means.
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_segment_of_a_call_is_read_with_its_channel_and_its_own_times(folder: Path, form: str) -> None:
+    items, problems, notes = read_form(write_form(folder, form), form)
+    assert problems == []
+    assert [item.id for item in items] == ["u0", "u1", "u2"]
+    for item, line in zip(items, LINES, strict=True):
+        utterance, first = item.utterance, round(line["start"] * RATE)
+        assert (utterance.duration, utterance.phones) == (1.0, tuple(line["phones"]))
+        assert (utterance.speaker, utterance.text) == ("s", "two words")
+        assert np.allclose(samples_of(item), SOUND[first : first + RATE, line["channel"]] / 32768, atol=1e-4)
+        assert form == "shar" or utterance.times == tuple((p, s, pytest.approx(e)) for p, s, e in line["alignment"])
+    # lhotse counts times from the start of a recording that the archive does not name.
+    assert form != "shar" or all(item.utterance.times is None for item in items)
+    assert len(notes) == (form == "shar")
+    assert form != "shar" or "line 1: u0" in notes[0]
+
+
+def test_shar_archives_of_lhotse_hold_times_from_a_start_that_they_do_not_tell(folder: Path) -> None:
+    cuts = list(CutSet.from_shar(in_dir=write_form(folder, "shar")))
+    assert [cut.start for cut in cuts] == [0, 0, 0]
+    assert [cut.supervisions[0].start for cut in cuts] == [0, 0, 0]
+    assert cuts[1].supervisions[0].alignment["phone"][0].start == 2.0
+
+
+@pytest.mark.parametrize("channel", [[0, 1], None])
+@pytest.mark.parametrize("form", FORMS)
+def test_all_channels_are_averaged(folder: Path, form: str, channel: Any) -> None:
+    if channel == [0, 1] and form != "lhotse":
+        channel = None
+    if form == "shar":
+        recording = Recording.from_file(folder / "call.wav", recording_id="r")
+        one = replace_channel(supervision_of(LINES[0]), [0, 1])
+        cuts = CutSet.from_manifests(RecordingSet([recording]), SupervisionSet([one])).trim_to_supervisions()
+        (folder / "shar").mkdir()
+        cuts.to_shar(folder / "shar", fields={"recording": "wav"}, shard_size=5)
+        item, first = read_form(str(folder / "shar"), form)[0][0], RATE // 2
+    else:
+        item, first = read_form(write_form(folder, form, {"channel": channel}), form)[0][1], 2 * RATE
+    assert item.utterance.channel is None
+    expected = SOUND[first : first + RATE].astype(np.float64).mean(1) / 32768
+    assert np.allclose(samples_of(item), expected, atol=1e-4)
+
+
+def replace_channel(supervision: SupervisionSegment, channel: Any) -> SupervisionSegment:
+    supervision.channel = channel
+    return supervision
+
+
+@pytest.mark.parametrize("form", ["lhotse", "lhotse streamed"])
+def test_a_recording_with_a_file_a_channel(folder: Path, form: str) -> None:
+    spec = write_form(folder, form)
+    for channel in (0, 1):
+        soundfile.write(folder / f"{channel}.wav", SOUND[:, channel], RATE)
+    recording = read_gz(folder / "m_recordings_train.jsonl.gz")[0]
+    recording["sources"] = [{"type": "file", "channels": [c], "source": f"{c}.wav"} for c in (0, 1)]
+    write_lines(folder / "m_recordings_train.jsonl.gz", [recording])
+    items, problems, _ = read_form(spec, form)
+    assert problems == []
+    assert [item.utterance.audio.name for item in items] == ["0.wav", "1.wav", "0.wav"]
+    assert np.array_equal(samples_of(items[1]), SOUND[2 * RATE : 3 * RATE, 1] / np.float32(32768))
+    write_lines(
+        folder / "m_supervisions_train.jsonl.gz", [supervision_of(LINES[0] | {"channel": [0, 1]}).to_dict()] * 2
+    )
+    fault = "line 1: u0: its channels 0, 1 lie in several files; give a supervision for each channel"
+    if form == "lhotse":
+        with pytest.raises(InputError, match=fault):
+            read_form(spec, form)
+    else:
+        assert fault in read_form(spec, form)[1][0]
+
+
+@pytest.mark.parametrize("form", LHOTSE)
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"channel": 5}, "u1: its recording {} has the channels {}, not 5"),
+        ({"channel": True}, "u1: channel is true; give the number of one, counted from 0"),
+    ],
+)
+def test_a_channel_that_a_recording_lacks(folder: Path, form: str, change: Any, fault: str) -> None:
+    _, problems, _ = read_form(write_form(folder, form, change), form)
+    shar = form == "shar"
+    assert problems == [f"{name_of(form)}, line 2: " + fault.format("u1" if shar else "r", "1" if shar else "0, 1")]
+
+
+def name_of(form: str) -> str:
+    """The file that has the lines."""
+    if form == "shar":
+        return "cuts.000000.jsonl.gz"
+    return "train.jsonl" if form.startswith("jsonl") else "m_supervisions_train.jsonl.gz"
+
+
+@pytest.mark.parametrize("form", ["lhotse", "lhotse streamed"])
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"sources": []}, "no source; write its manifest again with lhotse"),
+        ({"sources": 5}, "sources is 5, which is not a list"),
+        (
+            {"sources": [{"type": "command", "channels": [0, 1], "source": "cat x"}]},
+            "a source of type command, and only",
+        ),
+        ({"sources": [{"type": "url", "channels": [0], "source": "https://x"}]}, "a source of type url, and only"),
+        ({"sources": [{"type": "memory", "channels": [0], "source": "UklG"}]}, "a source of type memory, and only"),
+        ({"sources": [{"type": "file", "source": "call.wav"}]}, "a source without channels"),
+        ({"sources": [{"type": "file", "channels": [0], "source": 7}]}, "source is 7, which is not a string"),
+        ({"transforms": [{"name": "Speed", "kwargs": {"factor": 0.9}}]}, "lhotse is to change it first (Speed); save"),
+        ({"transforms": [{"name": "Resample", "kwargs": {}}]}, "lhotse is to change it first (Resample); save"),
+    ],
+    ids=str,
+)
+def test_what_lhotse_could_read_of_a_recording_and_we_cannot_is_named(
+    folder: Path, form: str, change: Any, fault: str
+) -> None:
+    spec = write_form(folder, form)
+    recording = read_gz(folder / "m_recordings_train.jsonl.gz")[0]
+    write_lines(folder / "m_recordings_train.jsonl.gz", [recording | {"id": "other"}, recording | change])
+    where = (
+        "m_supervisions_train.jsonl.gz, line 1: u0: its recording r cannot be read: m_recordings_train.jsonl.gz, line 2"
+    )
+    if form == "lhotse":
+        with pytest.raises(InputError) as error:
+            read_form(spec, form)
+        assert f"no usable utterance; {where}: {fault}" in str(error.value)
+    else:
+        items, problems, _ = read_form(spec, form)
+        assert (items, len(problems)) == ([], 3)
+        assert problems[0].startswith(f"{where}: {fault}")
+
+
+def test_lhotse_itself_writes_what_we_name(folder: Path) -> None:
+    """The names of types and transforms above are lhotse's."""
+    recording = Recording.from_file(folder / "call.wav", recording_id="r")
+    assert recording.resample(8000).to_dict()["transforms"][0]["name"] == "Resample"
+    assert recording.perturb_speed(0.9).to_dict()["transforms"][0]["name"] == "Speed"
+    assert recording.move_to_memory().to_dict()["sources"][0]["type"] == "memory"
+
+
+def test_mixed_cuts_are_named(folder: Path) -> None:
+    spec = write_form(folder, "shar")
+    cuts = Path(spec) / "cuts.000000.jsonl.gz"
+    first, second, third = read_gz(cuts)
+    mixed = {"id": "u1", "tracks": [{"cut": second, "offset": 0}], "type": "MixedCut"}
+    write_lines(cuts, [first, mixed, third | {"recording": None}])
+    items, problems, _ = read_form(spec, "shar")
+    assert [item.id for item in items] == ["u0"]
+    assert "line 2: u1: a cut of type MixedCut, which is mixed or empty" in problems[0]
+    assert "line 3: u2: a cut without a recording" in problems[1]
+
+
+# Writing.
+
+
+def test_what_prepare_writes_means_the_same_to_us_and_to_lhotse(folder: Path) -> None:
+    short = {**LINES[0], "id": "u3", "duration": 3.0, "start": 0, "channel": None, "alignment": None, "age": 7}
+    spec = str(write_lines(folder / "train.jsonl", [*LINES, short]))
+    direct, prepared = read_corpus(spec, "train").utterances, folder / "prepared"
+    assert prepare_jsonl(Path(spec), prepared)["problems"] == []
+    for read in (read_corpus(str(prepared), "train").utterances, find_items(prepared)):
+        assert [facts(utterance) for utterance in read] == [facts(utterance) for utterance in direct]
+    prefix = folder.name.replace("_", "-")
+    supervisions = SupervisionSet.from_jsonl(prepared / f"{prefix}_supervisions_train.jsonl.gz")
+    recordings = RecordingSet.from_jsonl(prepared / f"{prefix}_recordings_train.jsonl.gz")
+    assert [item.start for item in supervisions["u1"].alignment["phone"]] == [2.0, 2.6]
+    cuts = CutSet.from_manifests(recordings, supervisions).trim_to_supervisions()
+    for cut, utterance in zip(sorted(cuts, key=lambda cut: cut.id), direct, strict=True):
+        assert (cut.start, cut.duration) == (utterance.start, utterance.duration)
+        ours = read_recording(utterance.audio, RATE, utterance.start, utterance.duration, utterance.channel)
+        assert np.allclose(cut.load_audio().mean(0), ours, atol=1e-4)
+
+
+def find_items(folder: Path) -> list[Utterance]:
+    source = find_source(str(folder), "train")
+    assert isinstance(source, Manifests)
+    return [item.utterance for item in source.read(Reading()) if isinstance(item, Item)]
+
+
+def facts(utterance: Utterance) -> tuple[Any, ...]:
+    return (
+        *(utterance.id, utterance.speaker, utterance.audio.resolve(), utterance.start, utterance.duration),
+        *(utterance.channel, utterance.phones, utterance.text, utterance.extra, utterance.times),
+    )
+
+
+def test_a_manifest_that_is_written_is_read_again_as_it_was(folder: Path) -> None:
+    spec = write_form(folder, "jsonl", {"labels": "exact", "score": -0.5})
+    before = read_corpus(spec, "train").utterances
+    write_manifest(before, folder / "again.jsonl")
+    again = read_corpus(str(folder / "again.jsonl"), "train")
+    assert [facts(utterance) for utterance in again.utterances] == [facts(utterance) for utterance in before]
+    assert again.notes == ()
+    assert before[1].extra == {"labels": "exact", "score": -0.5}
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"),
+    [(3.0, 3.0), (8.0, 8.0), (8.05, 8.0), (8.2, None)],
+    ids=["a part", "all", "rounded", "too much"],
+)
+def test_a_declared_duration_is_the_same_directly_and_prepared(
+    folder: Path, declared: float, kept: float | None
+) -> None:
+    line = {"id": "u", "speaker": "s", "audio": "call.wav", "duration": declared, "phones": ["AH"]}
+    spec = write_lines(folder / "train.jsonl", [LINES[0], line])
+    summary = prepare_jsonl(spec, folder / "prepared")
+    read = {utterance.id: utterance for utterance in read_corpus(str(folder / "prepared"), "train").utterances}
+    if kept is None:
+        assert len(summary["problems"]) == 1
+        assert "train.jsonl, line 2: u: " in summary["problems"][0]
+        assert "call.wav has only 8.00 of its 8.20 seconds" in summary["problems"][0]
+        assert read.keys() == {"u0"}
+    else:
+        assert summary["problems"] == []
+        assert read["u"].duration == kept
+
+
+# Faults.
+
+DEEP = b"[" * 100_000
+ANYWHERE: list[tuple[Any, str]] = [
+    ({"phones": []}, "u1: no phones"),
+    ({"phones": "AH T"}, 'u1: phones is "AH T", which is not a list of strings; write ["AH", "T"]'),
+    ({"phones": ["AH", 7]}, 'u1: phones is ["AH", 7], which is not a list of strings'),
+    ({"phones": {"AH": 1}}, 'u1: phones is {"AH": 1}, which is not a list of strings'),
+    ({"phones": ["AH", "QQ", "DX*"]}, "u1: unknown phones QQ DX*; the 39 ARPABET phones without stress are known"),
+    ({"duration": True}, "u1: duration is true, which is not a number"),
+    ({"duration": "1.0"}, 'u1: duration is "1.0", which is not a number'),
+    ({"duration": None}, "u1: no key duration; give it seconds"),
+    ({"duration": 0}, "u1: a duration of 0.0 seconds; give one above 0"),
+    ({"duration": -1}, "u1: a duration of -1.0 seconds; give one above 0"),
+    ({"duration": float("nan")}, "u1: duration is NaN, which is not a finite number"),
+    ({"duration": float("inf")}, "u1: duration is Infinity, which is not a finite number"),
+    ({"duration": 10**400}, "00…, which is not a finite number"),
+    ({"start": False}, "u1: start is false, which is not a number"),
+    ({"start": -0.5}, "u1: it starts at -0.5 seconds, before its recording"),
+    ({"channel": -1}, "u1: channel is -1; give the number of one, counted from 0"),
+    ({"channel": "left"}, 'u1: channel is "left"; give the number of one, counted from 0'),
+    ({"text": 5}, "u1: text is 5, which is not a string"),
+    ({"speaker": ["s"]}, 'u1: speaker is ["s"], which is not a string'),
+    (b"[1, 2]", '[1, 2] is no JSON object; write one a line: {"id": …}'),
+    (b"null", 'null is no JSON object; write one a line: {"id": …}'),
+    (b'"u1"', '"u1" is no JSON object'),
+    (b'{"id": "u1", ', "no JSON object (wrong at character"),
+    (b'{"id": "u1"} {"id": "u2"}', "no JSON object (wrong at character 14)"),
+    (b'{"id": "u1", "id": "u2"}', "the key id stands there twice; keep one"),
+    (b'{"id": "\xff"}', "byte 9 is no text in UTF-8; save the file as UTF-8"),
+    (b'{"id": "\\ud800"}', "it holds half a character (a lone surrogate"),
+    (b'{"id": "u1", "duration": ' + b"1" * 5000 + b"}", "a number of thousands of digits"),
+    (DEEP, "no JSON object (lists within lists without end)"),
+]
+INTERVALS: list[tuple[Any, str]] = [
+    ([["T", 0.5, 0.2], ["S", 0.6, 1.0]], "0.2 s in alignment ends before it starts; align again"),
+    ([["T", 0.0, 0.5], ["S", 0.6, 1.4]], "is not within the utterance of 1 s (JSON lines count from the utterance's"),
+    ([["T", -0.4, 0.5], ["S", 0.6, 1.0]], "is not within the utterance of 1 s"),
+    ([["T", 0.0, 0.7], ["S", 0.3, 1.0]], "starts before the phone before it ends, at 0.7 s; align again"),
+    ([["T", 0.6, 0.9], ["S", 0.0, 0.5]], "starts before the phone before it ends, at 0.9 s; align again"),
+    ([["T", 0.0, float("nan")], ["S", 0.6, 1.0]], "in alignment is NaN, which is not a finite number"),
+]
+
+
+def check_fault(folder: Path, form: str, change: Any, fault: str) -> None:
+    items, problems, _ = read_form(write_form(folder, form, change), form)
+    assert [item.id for item in items] == ["u0", "u2"]
+    assert len(problems) == 1
+    assert problems[0].startswith(f"{name_of(form)}, line 2: ")
+    assert fault in problems[0]
+    for word in ("codec", "NoneType", "int()", "float", "subscript", "indices", "Errno", "Expecting", "argument"):
+        assert word not in problems[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fault_is_named_by_file_and_line_and_the_rest_goes_on(folder: Path, form: str) -> None:
+    """All faults in one test for each form: writing Shar archives takes a while."""
+    for number, (change, fault) in enumerate(ANYWHERE):
+        own = folder / str(number)
+        own.mkdir()
+        (own / "call.wav").symlink_to(folder / "call.wav")
+        check_fault(own, form, change, fault)
+
+
+@pytest.mark.parametrize("form", FORMS[:4])
+@pytest.mark.parametrize(("alignment", "fault"), INTERVALS, ids=lambda value: str(value)[:30])
+def test_intervals_that_cannot_be_are_named(folder: Path, form: str, alignment: Any, fault: str) -> None:
+    check_fault(folder, form, {"alignment": alignment}, fault)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl streamed"])
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"id": 7}, "line 2: id is 7, which is not a string"),
+        ({"id": ""}, "id is empty; give it a string"),
+        ({"speaker": None}, "u1: no key speaker; give it a string"),
+        ({"audio": None}, "u1: no key audio; give it a string"),
+        ({"audio": ["1.wav"]}, 'u1: audio is ["1.wav"], which is not a string'),
+        (
+            {"audio_filepath": "other.wav"},
+            'audio is "call.wav" and audio_filepath is "other.wav", though they mean the',
+        ),
+        ({"offset": 3.0}, "start is 2.0 and offset is 3.0, though they mean the same; give one of them"),
+        ({"channel": [0, 1]}, "channel is [0, 1]; give one, or leave channel out for the mean of all"),
+        ({"alignment": [["T", 0.1]]}, 'u1: ["T", 0.1] stands in alignment; write [phone, start, end]'),
+        ({"alignment": {"T": 1}}, 'u1: alignment is {"T": 1}, which is not a list'),
+        ({"alignment": [["T", "0", 1]]}, 'u1: a start in alignment is "0", which is not a number'),
+        ({"recording_id": "r"}, "recording_id is a key of lhotse's manifests; give the folder"),
+    ],
+    ids=str,
+)
+def test_a_fault_of_json_lines(folder: Path, form: str, change: Any, fault: str) -> None:
+    check_fault(folder, form, change, fault)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl streamed"])
+def test_the_words_of_nemo_are_taken(folder: Path, form: str) -> None:
+    plain = {key: value for key, value in LINES[1].items() if key not in ("audio", "start", "alignment")}
+    spec = str(write_lines(folder / "train.jsonl", [plain | {"audio_filepath": "call.wav", "offset": 2.0}]))
+    items, problems, notes = read_form(spec, form)
+    assert (problems, notes) == ([], [])
+    assert (items[0].utterance.start, items[0].utterance.audio) == (2.0, folder / "call.wav")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_key_that_is_not_known_is_named_once(folder: Path, form: str) -> None:
+    spec = write_form(folder, form, {"dialect": "north"})
+    items, problems, notes = read_form(spec, form)
+    assert (len(items), problems) == (3, [])
+    assert notes[0] == f"{name_of(form)}, line 2: the key dialect is not known and is left unread"
+    assert sum("dialect" in note for note in notes) == 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl streamed"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf_16_is_refused_as_a_whole(folder: Path, form: str, encoding: str) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in LINES)
+    (folder / "train.jsonl").write_bytes(text.encode(encoding))
+    with pytest.raises(InputError, match=r"train\.jsonl is in UTF-16 or UTF-32; save it as UTF-8"):
+        read_form(str(folder / "train.jsonl"), form)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl streamed"])
+def test_a_byte_order_mark_of_utf_8_is_no_fault(folder: Path, form: str) -> None:
+    lines = [json.dumps(line).encode() for line in LINES]
+    spec = str(write_lines(folder / "train.jsonl", [b"\xef\xbb\xbf" + lines[0], b"", b"\xef\xbb\xbf" + lines[1]]))
+    assert [item.id for item in read_form(spec, form)[0]] == ["u0", "u1"]
+
+
+def test_missing_recordings_are_named_alike_stored_and_streamed(folder: Path) -> None:
+    names = ("absent.wav", ".", "x" * 5000)
+    lines = [LINES[0] | {"id": f"m{number}", "audio": name} for number, name in enumerate(names)]
+    spec = str(write_lines(folder / "train.jsonl", [*LINES, *lines]))
+    stored = read_corpus(spec, "train").problems
+    for number, fault in enumerate(("no such file", "it is a folder", "File name too long")):
+        assert stored[number].startswith(f"train.jsonl, line {number + 4}: m{number}: cannot read the recording ")
+        assert fault in stored[number]
+    streamed = [item for item in read_form(spec, "jsonl streamed")[0] if item.id in ("m0", "m1")]
+    assert [stream._energies(item, FeatureOptions(), 1.0) for item in streamed] == list(stored[:2])
+
+
+def test_a_second_utterance_of_an_id_is_named_with_the_first(folder: Path) -> None:
+    spec = str(write_lines(folder / "train.jsonl", [*LINES, LINES[1]]))
+    assert read_corpus(spec, "train").problems == (
+        "train.jsonl, line 4: u1: a second utterance of this id; the first is train.jsonl, line 2",
+    )
+
+
+def test_shar_archives_are_for_streams(folder: Path) -> None:
+    spec = write_form(folder, "shar")
+    assert isinstance(find_source(spec, "train"), Shar)
+    with pytest.raises(InputError, match="holds Shar archives, which only train --stream reads"):
+        read_corpus(spec, "train")
+
+
+# Phone symbols.
+
+TILDE = "a\u0303"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_symbols_are_composed_and_it_is_told(folder: Path, form: str) -> None:
+    spec = write_form(folder, form, {"phones": [TILDE, "ã", "t"], "alignment": []})
+    items, problems, notes = read_form(spec, form, Transcripts(None))
+    assert (items[1].utterance.phones, problems) == (("ã", "ã", "t"), [])
+    told = f"{spec}: phone symbols are read in Unicode's form NFC: {TILDE} (U+0061 U+0303) as ã (U+00E3)"
+    assert told in notes
+    # A model that has learned the other form keeps it.
+    assert read_form(spec, form, Transcripts((TILDE, "ã", "t", "AH", "T", "S")))[0][1].utterance.phones[0] == TILDE
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_silences_are_left_out_and_counted_unless_they_are_kept(folder: Path, form: str) -> None:
+    spoken = ["sil", "T", "SP", "S", "sil", "bcl"]
+    spec = write_form(folder, form, {"phones": spoken, "alignment": []})
+    items, problems, notes = read_form(spec, form, Transcripts(None))
+    assert (items[1].utterance.phones, problems) == (("T", "S", "bcl"), [])
+    mend = "; --keep-silences keeps them"
+    assert f"{spec}: 3 silences are left out of the transcripts (sil 2, SP 1){mend}" in notes
+    assert read_form(spec, form, Transcripts(None, keep_silences=True))[0][1].utterance.phones == tuple(spoken)
+    # A phone set that has one keeps it.
+    kept = read_form(spec, form, Transcripts(("sil", "T", "S", "AH", "bcl")))[0][1].utterance.phones
+    assert kept == ("sil", "T", "S", "sil", "bcl")
+
+
+def test_only_silences_are_no_phones(folder: Path) -> None:
+    _, problems, _ = read_form(write_form(folder, "jsonl", {"phones": ["sil", "sp"]}), "jsonl")
+    assert problems == ["train.jsonl, line 2: u1: no phones"]
+
+
+def test_silences_cannot_be_kept_in_a_phone_set_that_is_given() -> None:
+    with pytest.raises(InputError, match=r"--phones corpus; leave out --keep-silences"):
+        Transcripts(keep_silences=True)
+
+
+def test_of_timits_symbols_pauses_alone_are_silences() -> None:
+    assert SILENCES.intersection(SYMBOLS) == {"pau", "epi", "h#"}
+    assert set(SILENT) - SILENCES == {"bcl", "dcl", "gcl", "pcl", "tcl", "kcl", "q"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_folds_transcripts_and_times(folder: Path, form: str) -> None:
+    (folder / "table.txt").write_text("# ours\nax AH\n\ntcl\nt T\npau sil\n", encoding="utf-8")
+    fold = read_fold(folder / "table.txt")
+    assert fold == {"ax": "AH", "tcl": "", "t": "T", "pau": "sil"}
+    times = [["pau", 0, 0.1], ["tcl", 0.1, 0.2], ["t", 0.2, 0.3], ["ax", 0.3, 0.6], ["S", 0.6, 1.0]]
+    spec = write_form(folder, form, {"phones": [symbol for symbol, _, _ in times], "alignment": times})
+    items, problems, notes = read_form(spec, form, Transcripts(fold=fold))
+    utterance = items[1].utterance
+    assert (utterance.phones, problems) == (("T", "AH", "S"), [])
+    assert f"{spec}: 1 silences are left out of the transcripts (pau 1)" in notes
+    if form != "shar":
+        assert utterance.times is not None
+        assert [(phone, pytest.approx(start)) for phone, start, _ in utterance.times] == [
+            ("T", 0.2),
+            ("AH", 0.3),
+            ("S", 0.6),
+        ]
+        assert not any("alignments" in note for note in notes)
+
+
+def test_a_symbol_that_the_table_lacks_stays_as_it_is(folder: Path) -> None:
+    items, problems, _ = read_form(
+        write_form(folder, "jsonl", {"phones": ["S", "dx"]}), "jsonl", Transcripts(fold={"q": ""})
+    )
+    assert [item.id for item in items] == ["u0", "u2"]
+    assert "u1: unknown phones dx; " in problems[0]
+    assert "the table does not fold them" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"ax AH\nix IH extra\n", "line 2: 3 words; write a symbol and the one phone"),
+        (b"ax AH\nax IH\n", "line 2: ax stands for IH, but for AH above; keep one"),
+        (b"# nothing\n", "has no line like: ax AH"),
+        ("ax ã\n".encode("latin-1"), "is not text in UTF-8 \\(byte 3\\); save it as UTF-8"),
+        (b"ax " + b"A" * 200 + b"\n", "line 1: .*AAAA"),
+        (None, "cannot read the table .*table.txt: No such file or directory; give a file"),
+    ],
+)
+def test_a_table_that_is_none_is_named_by_line(tmp_path: Path, content: bytes | None, fault: str) -> None:
+    if content is not None:
+        (tmp_path / "table.txt").write_bytes(content)
+    with pytest.raises(InputError, match=f"table.txt.*{fault}" if content is not None else fault):
+        read_fold(tmp_path / "table.txt")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("symbol", ["", "a b", " a", "a" * 63])
+def test_a_symbol_that_no_model_can_have_is_named_when_the_corpus_is_read(folder: Path, form: str, symbol: str) -> None:
+    spec = write_form(folder, form, {"phones": ["T", symbol], "alignment": []})
+    items, problems, _ = read_form(spec, form, Transcripts(None))
+    assert [item.id for item in items] == ["u0", "u2"]
+    assert problems[0].startswith(f"{name_of(form)}, line 2: u1: ")
+
+
+@pytest.mark.parametrize("form", FORMS[:4])
+def test_an_alignment_of_other_phones_is_told(folder: Path, form: str) -> None:
+    spec = write_form(folder, form, {"alignment": [["T", 0.0, 0.5], ["AH", 0.6, 1.0]]})
+    items, problems, notes = read_form(spec, form)
+    assert (len(items), problems) == (3, [])
+    first = f"{name_of(form)}, line 2: u1"
+    told = "1 alignments have other phones than their transcripts, and their times are not compared; the first is "
+    assert notes == [f"{spec}: {told}{first}"]
+
+
+def test_the_member_of_an_archive_is_a_part_of_it(folder: Path) -> None:
+    item = read_form(write_form(folder, "shar"), "shar")[0][0]
+    assert isinstance(item.member, Member)
+    assert item.utterance.audio.name == "recording.000000.tar"
+
+
+def test_utterances_are_equal_wherever_they_stand(folder: Path) -> None:
+    utterance = read_corpus(write_form(folder, "jsonl"), "train").utterances[0]
+    assert utterance.where == "train.jsonl, line 1"
+    assert replace(utterance, where="") == utterance
