@@ -83,7 +83,8 @@ class Prepare:
     """Words and their ARPABET phones, a line each, for corpora without phones; default: the CMU dictionary, from the
     extra `dictionary`. Utterances with other words are left out and named."""
     phones: Literal["arpabet", "corpus"] = "arpabet"
-    """jsonl: the phone set, 39 ARPABET phones without stress, or whatever symbols the manifests have."""
+    """The phone set: 39 ARPABET phones without stress, or whatever symbols the manifests or the dictionary have; TIMIT
+    keeps its 61."""
     keep_silences: bool = False
     """jsonl: take silences of the transcripts (sil, sp, pau, h#, ...) as phones; only with --phones corpus."""
     quiet: Quiet = False

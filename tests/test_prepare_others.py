@@ -100,7 +100,7 @@ def test_a_recipe_with_phones(
     assert spoken.audio.is_relative_to(source)
     assert spoken.duration == pytest.approx(0.6, abs=0.1)
     problems = "\n".join(result["problems"])
-    assert "the dictionary has not QUAGGA" in problems
+    assert "the dictionary lacks QUAGGA" in problems
     if form != "cmu_arctic":
         assert f"{part}: 1 of {4 if form == 'librispeech' else 3} transcripts have no recording" in problems
     if form == "librispeech":
@@ -165,3 +165,18 @@ def test_the_command_has_every_form(capsys: pytest.CaptureFixture[str]) -> None:
         main(["corpus", "prepare", "--help"])
     text = capsys.readouterr().out
     assert all(f"{name}:" in text for name in FORMS)
+
+
+def test_a_dictionary_of_any_phones_is_for_phones_of_the_corpus(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("HELLO h ɛ l o\u0303 # composed\nMISTER m\n", encoding="utf-8")
+    assert read_dictionary(path, None)["HELLO"] == ("h", "ɛ", "l", "õ")
+    with pytest.raises(InputError, match=r"words\.txt, line 1: HELLO has the unknown phones h ɛ l õ; use the 39 of"):
+        prepare("ljspeech", ljspeech(tmp_path / "source"), tmp_path / "prepared", path)
+    result = prepare("ljspeech", tmp_path / "source", tmp_path / "prepared", path, None)
+    assert result["parts"]["all"]["utterances"] == 1
+    (spoken,) = read_corpus(str(tmp_path / "prepared"), "all", None).utterances
+    assert spoken.phones == ("h", "ɛ", "l", "õ", "m")
+    for form, options in (("timit", {"phones": None}), ("ljspeech", {"phones": None, "keep_silences": True})):
+        with pytest.raises(InputError, match=r"leave out --phones|leave it out"):
+            prepare(form, tmp_path / "source", tmp_path / "again", None, **options)  # type: ignore[arg-type]

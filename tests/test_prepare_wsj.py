@@ -101,7 +101,7 @@ def test_the_parts_follow_the_index_lists(discs: Path, words: Path, tmp_path: Pa
     assert {
         "test_dev93: 0 of 503 utterances: there is no index list wsj1/doc/indices/h1_p0.ndx",
         "train_si84: 1 of 7,138 utterances: the lists name 2; 1 left out, each named below",
-        "01ic0202: the dictionary has not QUAGGA",
+        "01ic0202: the dictionary lacks QUAGGA",
     } <= {*result["problems"]}
 
 

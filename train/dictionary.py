@@ -3,14 +3,16 @@
 import importlib.util
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from .errors import InputError
-from .phones import unknown_phones
+from .phones import ARPABET, unknown_phones
 
 Dictionary = dict[str, tuple[str, ...]]
 """Word in upper case → the phones of its first pronunciation."""
+Words = Callable[[], Dictionary]
+"""Reads a dictionary when it is needed, see `read_dictionary`."""
 _SPOKEN = "'&%@#"
 """Punctuation that is part of a word, or is read aloud."""
 
@@ -27,14 +29,15 @@ def cmu_dictionary() -> Path:
     )
 
 
-def read_dictionary(path: Path | None = None) -> Dictionary:
-    """A dictionary: a word and its phones a line, stress marks allowed; WORD(2) is another pronunciation.
+def read_dictionary(path: Path | None = None, phones: Collection[str] | None = ARPABET) -> Dictionary:
+    """A dictionary: a word and its phones a line, ARPABET's with or without stress; WORD(2) is another pronunciation.
 
     Args:
         path: the file; the CMU dictionary by default.
+        phones: the phone set; None: any, as they stand but for Unicode's form (NFC).
 
     Raises:
-        InputError: the file is missing, holds no word, or a word with other phones than ARPABET's 39.
+        InputError: the file is missing, holds no word, or a word with phones that are none of the set.
     """
     path = path or cmu_dictionary()
     try:
@@ -46,12 +49,15 @@ def read_dictionary(path: Path | None = None) -> Dictionary:
         fields = [] if line.startswith(";;;") else line.split(" #")[0].split()
         if not fields:
             continue
-        phones = tuple(phone.rstrip("012") for phone in fields[1:])
-        unknown = unknown_phones(phones)
-        if unknown or not phones:
-            fault = f"the unknown phones {' '.join(unknown)}" if unknown else "no phones"
-            raise InputError(f"{path}, line {number}: {fields[0]} has {fault}; use the 39 of ARPABET")
-        words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), phones)
+        where = f"{path}, line {number}: {fields[0]}"
+        spoken = fields[1:] if phones is None else [phone.rstrip("012") for phone in fields[1:]]
+        spoken = [unicodedata.normalize("NFC", phone) for phone in spoken]
+        if not spoken:
+            raise InputError(f"{where} has no phones; give it some")
+        if unknown := unknown_phones(spoken, spoken if phones is None else phones):
+            fault = f"has the unknown phones {' '.join(unknown)}"
+            raise InputError(f"{where} {fault}; use the 39 of ARPABET, or --phones corpus")
+        words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), tuple(spoken))
     if not words:
         raise InputError(f"the dictionary {path} holds no word; give one with a word and its phones a line")
     return words
@@ -65,8 +71,16 @@ def split_words(text: str) -> list[str]:
     return [word for word in words if word.strip("'")]
 
 
+def spoken_phones(words: Iterable[str], dictionary: Dictionary) -> tuple[str, ...] | str:
+    """The phones of a sentence, or why it has none."""
+    phones, missing = pronounce(words, dictionary)
+    if missing:
+        return f"the dictionary lacks {' '.join(missing)}"
+    return phones or "no words"
+
+
 def pronounce(words: Iterable[str], dictionary: Dictionary) -> tuple[tuple[str, ...], list[str]]:
-    """The phones of a sentence, and the words that the dictionary does not have, each once.
+    """The phones of a sentence, and the words that the dictionary lacks, each once.
 
     A word is looked up as it stands, then without punctuation around it, then in its parts between hyphens.
     """

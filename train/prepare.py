@@ -16,6 +16,7 @@ from . import read_speech, timit, wsj
 from .audio import SPAN, check
 from .corpus import Corpus, read_corpus
 from .data import frames_needed, too_short
+from .dictionary import Words, read_dictionary
 from .errors import InputError
 from .features import FeatureOptions
 from .files import LOCK, locked, new_folder
@@ -42,7 +43,8 @@ def prepare(
         form: jsonl or one of `FORMS`.
         source: the corpus as it is distributed, unpacked.
         dictionary: for forms with words but without phones; the CMU dictionary by default.
-        phones, keep_silences: as in `read_corpus`, for the form jsonl; the others have phones of their own.
+        phones: the phone set of transcripts or dictionary, outside of which a phone is a fault; None: any.
+        keep_silences: as in `read_corpus`, for the form jsonl.
 
     Returns:
         {"corpus": folder, "parts": {part: {"utterances", "speakers", "hours"}}, "problems": [what was left out],
@@ -54,14 +56,16 @@ def prepare(
     """
     if dictionary is not None and form in ("jsonl", "timit"):
         raise InputError(f"{form} has phones of its own: --dictionary {dictionary} is of no use; leave it out")
-    if form != "jsonl" and (phones != ARPABET or keep_silences):
-        raise InputError(f"{form} has phones of its own: --phones and --keep-silences are for jsonl; leave them out")
+    if form == "timit" and phones != ARPABET:
+        raise InputError("timit has 61 symbols of its own, which are kept: leave out --phones")
+    if form != "jsonl" and keep_silences:
+        raise InputError(f"{form} has the silences that it has: --keep-silences is for jsonl; leave it out")
     if form != "jsonl" and not source.is_dir():
         raise InputError(f"there is no folder {source}; give the one that holds the corpus")
     try:
         if form == "jsonl":
             return prepare_jsonl(source, destination, phones, keep_silences)
-        return FORMS[form](source, destination, dictionary)
+        return FORMS[form](source, destination, partial(read_dictionary, dictionary, phones))
     except InputError:
         with suppress(OSError):  # an empty folder that was made for nothing
             destination.rmdir()
@@ -94,7 +98,7 @@ def prepare_jsonl(
         return _write(destination, [replace(corpus, name=prefix) for corpus in read])
 
 
-def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str, Any]:
+def _prepare_timit(source: Path, destination: Path, _: Words) -> dict[str, Any]:
     with new_folder(destination):
         whole = [
             replace(corpus, utterances=tuple(replace(item, duration=0.0) for item in corpus.utterances))
@@ -103,20 +107,20 @@ def _prepare_timit(source: Path, destination: Path, _: Path | None) -> dict[str,
         return _write_found(destination, whole, timit.EXPECTED)
 
 
-def _prepare_wsj(source: Path, destination: Path, dictionary: Path | None) -> dict[str, Any]:
+def _prepare_wsj(source: Path, destination: Path, words: Words) -> dict[str, Any]:
     interrupted = destination.is_dir() and {path.name for path in destination.iterdir()} - {LOCK} == {wsj.AUDIO}
     with locked(destination) if interrupted else new_folder(destination):
-        return _write_found(destination, wsj.read_wsj(source, destination, dictionary), wsj.EXPECTED)
+        return _write_found(destination, wsj.read_wsj(source, destination, words), wsj.EXPECTED)
 
 
 def _prepare_recipe(
-    read: Callable[[Path, Path | None], list[Corpus]], source: Path, destination: Path, dictionary: Path | None
+    read: Callable[[Path, Words], list[Corpus]], source: Path, destination: Path, words: Words
 ) -> dict[str, Any]:
     with new_folder(destination):
-        return _write_found(destination, read(source, dictionary), {})
+        return _write_found(destination, read(source, words), {})
 
 
-FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
+FORMS: dict[str, Callable[[Path, Path, Words], dict[str, Any]]] = {
     "timit": _prepare_timit,
     "wsj": _prepare_wsj,
     "librispeech": partial(_prepare_recipe, read_speech.read_librispeech),
@@ -124,7 +128,7 @@ FORMS: dict[str, Callable[[Path, Path, Path | None], dict[str, Any]]] = {
     "cmu_arctic": partial(_prepare_recipe, read_speech.read_cmu_arctic),
     "commonvoice": partial(_prepare_recipe, read_speech.read_commonvoice),
 }
-"""Form of a corpus but jsonl → what prepares it from (source, destination, dictionary)."""
+"""Form of a corpus but jsonl → what prepares it from (source, destination, words)."""
 
 
 def _write_found(destination: Path, corpora: list[Corpus], expected: dict[str, int]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from lhotse import RecordingSet, SupervisionSegment, SupervisionSet
 
 from .corpus import Corpus
-from .dictionary import Dictionary, pronounce, read_dictionary, split_words
+from .dictionary import Dictionary, Words, read_dictionary, split_words, spoken_phones
 from .errors import InputError
 from .utterance import Utterance
 
@@ -16,7 +16,7 @@ Sets = dict[str, Any]
 """{"recordings": RecordingSet, "supervisions": SupervisionSet}, as a recipe returns them."""
 
 
-def read_librispeech(source: Path, dictionary: Path | None = None) -> list[Corpus]:
+def read_librispeech(source: Path, words: Words = read_dictionary) -> list[Corpus]:
     """The parts (train-clean-100, …) that `source`, or a folder in it, holds."""
     from lhotse.recipes.librispeech import LIBRISPEECH, MINI_LIBRISPEECH, prepare_librispeech
 
@@ -24,19 +24,19 @@ def read_librispeech(source: Path, dictionary: Path | None = None) -> list[Corpu
     folder = _folder(source, "a part of LibriSpeech, like train-clean-100", lambda path: path.name in parts)
     found = _run(folder, prepare_librispeech)
     lines = {part: _lines((folder / part).rglob("*.trans.txt")) for part in found}
-    return _corpora("librispeech", found, lines, read_dictionary(dictionary))
+    return _corpora("librispeech", found, lines, words())
 
 
-def read_ljspeech(source: Path, dictionary: Path | None = None) -> list[Corpus]:
+def read_ljspeech(source: Path, words: Words = read_dictionary) -> list[Corpus]:
     """One part, `all`, with the text in which numbers and abbreviations are written out."""
     from lhotse.recipes.ljspeech import prepare_ljspeech
 
     folder = _folder(source, "metadata.csv, the transcripts of LJSpeech", lambda path: path.name == "metadata.csv")
     found = {"all": _run(folder, prepare_ljspeech)}
-    return _corpora("ljspeech", found, {"all": _lines([folder / "metadata.csv"])}, read_dictionary(dictionary))
+    return _corpora("ljspeech", found, {"all": _lines([folder / "metadata.csv"])}, words())
 
 
-def read_cmu_arctic(source: Path, dictionary: Path | None = None) -> list[Corpus]:
+def read_cmu_arctic(source: Path, words: Words = read_dictionary) -> list[Corpus]:
     """One part, `all`, of the speakers' folders (cmu_us_awb_arctic, …) in `source`."""
     from lhotse.recipes.cmu_arctic import prepare_cmu_arctic
 
@@ -44,10 +44,10 @@ def read_cmu_arctic(source: Path, dictionary: Path | None = None) -> list[Corpus
     if not transcripts:
         raise InputError(f"{source} holds no etc/txt.done.data, a transcript of CMU ARCTIC; give the speakers' folder")
     found = {"all": _run(source, prepare_cmu_arctic)}
-    return _corpora("cmu-arctic", found, {"all": _lines(transcripts)}, read_dictionary(dictionary))
+    return _corpora("cmu-arctic", found, {"all": _lines(transcripts)}, words())
 
 
-def read_commonvoice(source: Path, dictionary: Path | None = None) -> list[Corpus]:
+def read_commonvoice(source: Path, words: Words = read_dictionary) -> list[Corpus]:
     """The parts train, dev and test of the English release: `source` holds the folder en, or is it."""
     from lhotse.recipes.commonvoice import prepare_commonvoice
 
@@ -60,7 +60,7 @@ def read_commonvoice(source: Path, dictionary: Path | None = None) -> list[Corpu
     with tempfile.TemporaryDirectory() as scratch:  # The recipe insists on a place for manifests without phones.
         found = _run(folder, lambda path: prepare_commonvoice(path, scratch, "en", parts)["en"])
     lines = {part: _lines([tables[part]]) - 1 for part in parts}
-    return _corpora("cv-en", found, lines, read_dictionary(dictionary))
+    return _corpora("cv-en", found, lines, words())
 
 
 def _folder(source: Path, what: str, wanted: Callable[[Path], bool]) -> Path:
@@ -108,10 +108,9 @@ def _utterance(item: SupervisionSegment, audio: Path, dictionary: Dictionary) ->
     """The utterance, or its fault."""
     custom = item.custom or {}
     words = split_words(custom.get("normalized_text") or item.text or "")
-    phones, missing = pronounce(words, dictionary)
-    if missing or not phones:
-        fault = f"the dictionary has not {' '.join(missing)}" if missing else "no words"
-        return f"{item.id}: {fault}"
+    phones = spoken_phones(words, dictionary)
+    if isinstance(phones, str):
+        return f"{item.id}: {phones}"
     gender = {"m": "m", "f": "f"}.get((item.gender or "").lower()[:1])
     extra = {"gender": gender} if gender else {}
     speaker = item.speaker or "LJ"  # Of these corpora, only LJSpeech names no speaker: it has one.

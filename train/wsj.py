@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .corpus import Corpus
-from .dictionary import Dictionary, pronounce, read_dictionary
+from .dictionary import Dictionary, Words, read_dictionary, spoken_phones
 from .errors import InputError
 from .progress import Progress
 from .sphere import find_sph2pipe, is_shortened, to_flac
@@ -32,7 +32,7 @@ _NOT_ON_DISC = "wsj0/si_tr_s/401/"
 """A speaker whom the index lists and the discs lack."""
 
 
-def read_wsj(source: Path, destination: Path, dictionary: Path | None = None) -> list[Corpus]:
+def read_wsj(source: Path, destination: Path, words: Words = read_dictionary) -> list[Corpus]:
     """The parts of `INDICES` for which the discs below `source` have the lists, with phones from a dictionary.
 
     Recordings that shorten compressed are converted into `destination`/audio as FLAC; others stay where they are.
@@ -40,7 +40,7 @@ def read_wsj(source: Path, destination: Path, dictionary: Path | None = None) ->
     Raises:
         InputError: no list; a recording is compressed and sph2pipe is missing; the dictionary is missing or damaged.
     """
-    words = read_dictionary(dictionary)
+    dictionary = words()
     files = _files(source)
     listed = {part: _listed(files, names) for part, names in INDICES.items() if all(name in files for name in names)}
     if not listed:
@@ -53,7 +53,9 @@ def read_wsj(source: Path, destination: Path, dictionary: Path | None = None) ->
     corpora = []
     for part in INDICES:
         keys = listed.get(part, [])
-        made = [broken.get(key) or _utterance(Path(key).stem, audio[key], texts, words) for key in keys if key in audio]
+        made = [
+            broken.get(key) or _utterance(Path(key).stem, audio[key], texts, dictionary) for key in keys if key in audio
+        ]
         faults = [item for item in made if isinstance(item, str)]
         utterances = tuple(item for item in made if isinstance(item, Utterance))
         if len(utterances) != EXPECTED[part]:
@@ -148,10 +150,9 @@ def _utterance(name: str, audio: Path, texts: dict[str, str], dictionary: Dictio
     if name not in texts:
         return f"{name}: no line in {name[:6]}00.dot, the transcript of its session"
     words = normalize(texts[name])
-    phones, missing = pronounce(words, dictionary)
-    if missing or not phones:
-        fault = f"the dictionary has not {' '.join(missing)}" if missing else "no words"
-        return f"{name}: {fault}"
+    phones = spoken_phones(words, dictionary)
+    if isinstance(phones, str):
+        return f"{name}: {phones}"
     return Utterance(name, name[:3], audio, 0.0, 0.0, phones, " ".join(words))
 
 
