@@ -31,15 +31,13 @@ class Program:
             # The program refers to the bytes: they live as long as it does.
             self._content = content
             self._program = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
-            method = self._program.load_method("forward")
-            assert method is not None
-            self._forward = method
+            self._forward = method = self._method("forward")
             self._sizes = self._sizes_of_inputs()
             self.inputs = self._sizes[0][1]
             """Reals of a network frame."""
             self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
             """Scores of a network frame."""
-        except (RuntimeError, ValueError, TypeError, LookupError, AssertionError) as error:
+        except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
 
     @classmethod
@@ -60,10 +58,13 @@ class Program:
         return [tuple(meta.input_tensor_meta(index).sizes()) for index in range(meta.num_inputs())]
 
     def _constant(self, name: str) -> Any:
+        return self._method(name).execute([])[0]
+
+    def _method(self, name: str) -> Any:
         method = self._program.load_method(name)
-        assert method is not None
-        values = method.execute([])
-        return values[0]
+        if method is None:
+            raise LookupError(f"there is no method {name}")
+        return method
 
     def initial_state(self) -> tuple[Tensor, ...]:
         """Zeros for every state of the network."""

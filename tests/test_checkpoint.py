@@ -150,7 +150,8 @@ def with_value(value: Any, *keys: str) -> Callable[[dict[str, Any]], None]:
         (with_value(1, "features", "unheard_of"), "unheard_of"),
         (with_value(["AA"], "phones"), "size mismatch"),
         *((without(key), key) for key in ("network", "features", "mean", "phones", "weights", "options", "training")),
-        (with_value(99, "format"), "format 99"),
+        (with_value(99, "format"), "made by a newer Tetraphone: it has checkpoint format 99, .*; update Tetraphone"),
+        (with_value(0, "format"), "checkpoint format 0, .*; train again"),
         (without("format"), "format None"),
     ],
 )

@@ -293,11 +293,13 @@ def test_damaged_files_are_refused(exported: dict[str, tuple[Checkpoint, Path]],
             Recognizer.load(path)
 
 
-def test_newer_format_is_named() -> None:
-    content = b"a program of the future"
-    newer = content + TRAILER.pack(MAGIC, FORMAT_VERSION + 1, zlib.crc32(content))
-    with pytest.raises(InputError, match=r"m\.pte has format 3, this version reads 2"):
-        Recognizer.from_bytes(newer, "m.pte")
+@pytest.mark.parametrize(("step", "age", "mend"), [(1, "a newer", "update Tetraphone"), (-1, "an older", "export the")])
+def test_another_format_is_named_with_its_mend(step: int, age: str, mend: str) -> None:
+    content = b"a program of another time"
+    other = content + TRAILER.pack(MAGIC, FORMAT_VERSION + step, zlib.crc32(content))
+    says = rf"m\.pte was made by {age} Tetraphone: it has format {FORMAT_VERSION + step}, this version reads 2; {mend}"
+    with pytest.raises(InputError, match=says):
+        Recognizer.from_bytes(other, "m.pte")
 
 
 def test_sound_trailer_on_something_else_is_refused() -> None:

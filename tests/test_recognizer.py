@@ -209,6 +209,33 @@ def test_channels_are_averaged(recognizer: Recognizer) -> None:
         ]
 
 
+def test_the_c_interface_hears_one_channel(recognizer: Recognizer) -> None:
+    samples = speech_like(2)
+    stereo = np.stack([samples, speech_like(2, 9)[::-1]], axis=1)
+    assert recognizer.recognize(stereo, RATE) != recognizer.recognize(samples, RATE)
+
+    def stream(channel: int) -> Stream:
+        options = StreamOptions().native(bands=False, scores=False)
+        assert options.channel == -1
+        options.channel = channel
+        handle = library().tetraphone_stream_open(recognizer._handle, ctypes.byref(options))
+        assert handle, library().tetraphone_error()
+        return Stream(handle, recognizer)
+
+    for channel in (0, 1):
+        with stream(channel) as heard_alone:
+            heard_alone.accept(stereo, RATE)
+            heard_alone.finish()
+            assert heard_alone.poll() == recognizer.recognize(stereo[:, channel], RATE)
+    with stream(2) as missing:
+        with pytest.raises(InputError, match="the sound has no channel 2; it has channels 0 to 1"):
+            missing.accept(stereo, RATE)
+        with pytest.raises(InputError, match="the sound has no channel 2; it has channel 0 alone"):
+            missing.accept(samples, RATE)
+    with pytest.raises(AssertionError, match="channel is -2; give one from 0 on"):
+        stream(-2)
+
+
 def test_other_rates_give_nearly_the_same_features() -> None:
     content = hand_made(np.eye(FEATURES.inputs), np.zeros(FEATURES.inputs), FEATURES, plain(40))
     recognizer = Recognizer.from_bytes(content, "identity.pte")

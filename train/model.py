@@ -213,7 +213,10 @@ def read_content(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not a checkpoint, or damaged; take the file that training wrote") from error
     if not isinstance(content, dict) or content.get("format") != CHECKPOINT_FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
-        raise InputError(f"{path} has checkpoint format {found}; this version reads {CHECKPOINT_FORMAT}: train again")
+        if isinstance(found, int) and found > CHECKPOINT_FORMAT:
+            made = f"{path} was made by a newer Tetraphone: it has checkpoint format {found}"
+            raise InputError(f"{made}, this version reads {CHECKPOINT_FORMAT}; update Tetraphone")
+        raise InputError(f"{path} has checkpoint format {found}, this version reads {CHECKPOINT_FORMAT}; train again")
     return content
 
 

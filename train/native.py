@@ -52,7 +52,9 @@ def library() -> ctypes.CDLL:
             getattr(loaded, name).restype = result
         built = loaded.tetraphone_version().decode()
     except (OSError, AttributeError) as error:
-        raise InputError(f"cannot load {found[0]}: {error}; install the package again (`make setup`)") from error
+        lacks = RUNTIME in str(error) and find_spec("executorch") is None
+        mend = "install executorch where Python finds it" if lacks else "install the package again (`make setup`)"
+        raise InputError(f"cannot load {found[0]}: {error}; {mend}") from error
     try:
         installed = version(PACKAGE)
     except PackageNotFoundError:

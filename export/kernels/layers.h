@@ -39,10 +39,11 @@ enum class Status : int {
   kShape,      // a size is below 1, too large, or not a multiple of 4 where quaternions are counted
   kTruncated,  // the block is shorter than its header says
   kMagic,      // not a packed block
-  kVersion,    // packed by another version of this library
+  kVersion,    // packed by an older version of this library
   kTile,       // packed for another tile
   kHeader,     // kind, format, sizes or offsets contradict one another
   kValue,      // a weight to pack lies outside its format's range, or a scale or bias is not finite
+  kNewer,      // packed by a newer version of this library
 };
 const char* StatusText(Status status);  // one sentence that says what is wrong and how to mend it
 

@@ -213,7 +213,7 @@ const char* StatusText(Status status) {
     case Status::kMagic:
       return "this is not a packed block: export the model again";
     case Status::kVersion:
-      return "the block was packed by another version of the kernels: export the model again";
+      return "the block was packed by an older Tetraphone: export the model again";
     case Status::kTile:
       return "the block was packed for another tile: export the model again";
     case Status::kHeader:
@@ -221,6 +221,8 @@ const char* StatusText(Status status) {
     case Status::kValue:
       return "a weight lies outside its format's range, or a weight, scale or bias is not finite: quantise the model "
              "again";
+    case Status::kNewer:
+      return "the block was packed by a newer Tetraphone: update Tetraphone";
   }
   return "unknown status";
 }
@@ -298,7 +300,8 @@ Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer) {
   if (bytes < sizeof header) return Status::kTruncated;
   std::memcpy(&header, block, sizeof header);
   if (header.magic != kMagicNumber) return Status::kMagic;
-  if (header.version != kVersionNumber) return Status::kVersion;
+  if (header.version > kVersionNumber) return Status::kNewer;
+  if (header.version < kVersionNumber) return Status::kVersion;
   if (header.tile != kTileNumber) return Status::kTile;
   const Shape shape = {static_cast<Kind>(header.kind), static_cast<Format>(header.format), header.inputs,
                        header.outputs};

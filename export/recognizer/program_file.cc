@@ -463,8 +463,11 @@ Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, cons
   std::memcpy(&version, data + size - 8, 4);
   std::memcpy(&checksum, data + size - 4, 4);
   if (version != kFormatVersion) {
-    return Error{ErrorCode::kVersion, name + " has format " + std::to_string(version) + ", this version reads " +
-                                          std::to_string(kFormatVersion) + "; export the model again"};
+    const bool newer = version > kFormatVersion;
+    return Error{ErrorCode::kVersion, name + " was made by " + (newer ? "a newer" : "an older") +
+                                          " Tetraphone: it has format " + std::to_string(version) +
+                                          ", this version reads " + std::to_string(kFormatVersion) +
+                                          (newer ? "; update Tetraphone" : "; export the model again")};
   }
   if (Crc32(data, size - kTrailerBytes) != checksum) {
     return Error{ErrorCode::kDamaged, name + " is damaged (its checksum is wrong); copy or export it again"};

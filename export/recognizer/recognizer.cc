@@ -77,9 +77,9 @@ struct Stream::State {
                    std::to_string(new_channels) + " channels; give 1 to " + std::to_string(kMostChannels)};
     }
     if (options.channel >= new_channels) {
-      return Error{ErrorCode::kInvalidArgument, "the sound has " + std::to_string(new_channels) +
-                                                    " channels, counted from 0: there is no channel " +
-                                                    std::to_string(options.channel)};
+      return Error{ErrorCode::kInvalidArgument,
+                   "the sound has no channel " + std::to_string(options.channel) + "; it has " +
+                       (new_channels == 1 ? "channel 0 alone" : "channels 0 to " + std::to_string(new_channels - 1))};
     }
     if (rate != 0 && (new_rate != rate || new_channels != channels)) {
       return Error{ErrorCode::kInvalidArgument, "the stream has " + std::to_string(rate) + " Hz and " +

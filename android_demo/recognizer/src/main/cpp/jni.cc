@@ -128,21 +128,36 @@ jbyteArray Symbol(JNIEnv* env, jobject, jlong recognizer, jint index) {
 }
 
 jlong Open(JNIEnv* env, jobject, jlong recognizer, jboolean has_beam, jint beam, jboolean has_pause, jdouble pause,
-           jboolean keep_bands) {
+           jboolean keep_bands, jboolean has_channel, jint channel) {
   tetraphone_stream_options options;
   tetraphone_default_options(&options);
   if (has_beam) options.beam = beam;
   if (has_pause) options.pause = pause;
   options.keep_bands = keep_bands;
+  if (has_channel) options.channel = channel;
   return Opened(env, tetraphone_stream_open(Handle(recognizer), &options));
 }
 
 void Close(JNIEnv* env, jobject, jlong stream) { Checked(env, tetraphone_stream_close(Handle(stream))); }
 
+// Before the array is touched: whether it holds so many samples of so many channels; else an exception is pending.
+bool Fits(JNIEnv* env, jlong stream, jarray array, jint count, jint rate, jint channels) {
+  if (channels < 1) {  // refused in the library's words
+    Checked(env, tetraphone_stream_accept(Handle(stream), nullptr, 0, rate, channels));
+    return false;
+  }
+  const jsize size = env->GetArrayLength(array);
+  if (count >= 0 && jlong{count} * channels <= size) return true;
+  Throw(env, std::to_string(count) + " samples of each of " + std::to_string(channels) +
+                 " channels, but the array has " + std::to_string(size) + "; give a count that fits");
+  return false;
+}
+
 // The array stays locked for the conversion of a piece only, not while the network runs.
 void AcceptShorts(JNIEnv* env, jobject, jlong stream, jshortArray array, jint count, jint rate, jint channels) {
+  if (!Fits(env, stream, array, count, rate, channels)) return;
   float piece[kPiece];
-  const auto width = static_cast<std::size_t>(std::max(channels, 1));
+  const auto width = static_cast<std::size_t>(channels);
   const auto frames = static_cast<std::size_t>(count);
   for (std::size_t first = 0; first == 0 || first < frames;) {
     const std::size_t taken = std::min(frames - first, kPiece / width);
@@ -159,6 +174,7 @@ void AcceptShorts(JNIEnv* env, jobject, jlong stream, jshortArray array, jint co
 
 // At once: a sample that is not finite refuses the whole call.
 void AcceptFloats(JNIEnv* env, jobject, jlong stream, jfloatArray array, jint count, jint rate, jint channels) {
+  if (!Fits(env, stream, array, count, rate, channels)) return;
   jfloat* samples = env->GetFloatArrayElements(array, nullptr);
   if (samples == nullptr) return;
   const int code = tetraphone_stream_accept(Handle(stream), samples, static_cast<std::size_t>(count), rate, channels);
@@ -266,7 +282,7 @@ bool Register(JNIEnv* env, jclass natives) {
       Method("closeRecognizer", "(J)V", CloseRecognizer),
       Method("info", "(J)[D", Info),
       Method("symbol", "(JI)[B", Symbol),
-      Method("open", "(JZIZDZ)J", Open),
+      Method("open", "(JZIZDZZI)J", Open),
       Method("close", "(J)V", Close),
       Method("accept", "(J[SIII)V", AcceptShorts),
       Method("accept", "(J[FIII)V", AcceptFloats),

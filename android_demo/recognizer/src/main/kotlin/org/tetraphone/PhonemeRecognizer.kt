@@ -35,6 +35,8 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
                 options.pause != null,
                 options.pause ?: 0.0,
                 options.keepBands,
+                options.channel != null,
+                options.channel ?: 0,
             )
         } finally {
             if (stream == 0L) Native.closeRecognizer(recognizer)
@@ -122,8 +124,16 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         val phones: List<String>,
     )
 
-    /** null: the default of the C++ recogniser, which alone knows it. */
-    data class Options(val beam: Int? = null, val pause: Double? = null, val keepBands: Boolean = false)
+    /**
+     * null: the default of the C++ recogniser, which alone knows it. [channel] is the one that is heard, counted from 0;
+     * by default the mean of all.
+     */
+    data class Options(
+        val beam: Int? = null,
+        val pause: Double? = null,
+        val keepBands: Boolean = false,
+        val channel: Int? = null,
+    )
 
     class RecognizerException(message: String) : Exception(message)
 
@@ -169,6 +179,8 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
             hasPause: Boolean,
             pause: Double,
             keepBands: Boolean,
+            hasChannel: Boolean,
+            channel: Int,
         ): Long
         external fun close(stream: Long)
         external fun accept(stream: Long, samples: ShortArray, count: Int, rate: Int, channels: Int)

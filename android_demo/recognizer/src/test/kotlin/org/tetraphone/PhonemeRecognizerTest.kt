@@ -78,8 +78,8 @@ class PhonemeRecognizerTest {
             )
             phones.forEachIndexed { i, phone ->
                 val wanted = list.getJSONObject(i)
-                assertEquals(wanted.getDouble("start"), phone.start, 0.501e-3)
-                assertEquals(wanted.getDouble("end"), phone.end, 0.501e-3)
+                assertEquals(wanted.getDouble("start"), phone.start, 0.501e-6)
+                assertEquals(wanted.getDouble("end"), phone.end, 0.501e-6)
                 assertEquals(wanted.getDouble("confidence"), phone.confidence, 0.501e-4)
             }
         }
@@ -112,6 +112,23 @@ class PhonemeRecognizerTest {
             it.accept(ShortArray(3 * sound.size) { i -> sound[i / 3] }, sound.size, 16000, 3)
             it.finish()
             assertEquals(whole, it.poll())
+        }
+    }
+
+    @Test
+    fun oneChannelIsHeard() {
+        val whole = alone()
+        for (channel in 0..1) {
+            val stereo = ShortArray(2 * sound.size) { i -> if (i % 2 == channel) sound[i / 2] else (7 * i).toShort() }
+            PhonemeRecognizer(int8, Options(channel = channel)).use {
+                it.accept(stereo, sound.size, 16000, 2)
+                it.finish()
+                assertEquals(whole, it.poll())
+            }
+        }
+        PhonemeRecognizer(int8, Options(channel = 2)).use {
+            val missing = assertThrows(RecognizerException::class.java) { it.accept(sound, 1, 16000, 2) }
+            assertEquals("the sound has no channel 2; it has channels 0 to 1", missing.message)
         }
     }
 
@@ -242,6 +259,7 @@ class PhonemeRecognizerTest {
             Options(beam = 100000),
             Options(pause = -1.0),
             Options(pause = Double.NaN),
+            Options(channel = -2),
         )) {
             assertThrows(RecognizerException::class.java) { PhonemeRecognizer(int8, options) }
         }
@@ -263,6 +281,12 @@ class PhonemeRecognizerTest {
         }
         for (channels in listOf(0, -1, Int.MIN_VALUE, 65)) {
             assertThrows(RecognizerException::class.java) { it.accept(sound, 1, 16000, channels) }
+        }
+        for (channels in listOf(0, -1)) { // a count beyond the array, which is not read
+            val short = assertThrows(RecognizerException::class.java) { it.accept(ShortArray(5), 4096, 16000, channels) }
+            assertEquals("$channels channels; give 1 to 64", short.message)
+            val float = assertThrows(RecognizerException::class.java) { it.accept(FloatArray(5), 4096, 16000, channels) }
+            assertEquals("$channels channels; give 1 to 64", float.message)
         }
         assertThrows(RecognizerException::class.java) { it.accept(ShortArray(5000), 1, 16000, 5000) }
         assertThrows(RecognizerException::class.java) { it.accept(sound, 1, 7) }
