@@ -221,9 +221,9 @@ def test_damaged_header_is_refused_at_every_byte() -> None:
         for flip in (0x01, 0x80, 0xFF):
             damaged = block.clone()
             damaged[position] = damaged[position] ^ flip
-            with pytest.raises(InputError, match="export the model again|update Tetraphone"):
+            with pytest.raises(InputError, match=r"export the model again|update Tetraphone"):
                 packed_shape(damaged)
-            with pytest.raises(InputError, match="export the model again|update Tetraphone"):
+            with pytest.raises(InputError, match=r"export the model again|update Tetraphone"):
                 ops.lstm(x, *state, damaged)
 
 
@@ -296,7 +296,7 @@ def test_unpack_is_the_inverse_of_pack(kind: Kind, number_format: str, inputs: i
         assert (left.dtype, left.numpy().tobytes()) == (right.dtype, right.numpy().tobytes())
     assert torch.equal(pack(*back), block)
     assert torch.equal(pack(*unpack(torch.stack([block, block], dim=1)[:, 0])), block)
-    with pytest.raises(InputError, match="export the model again|update Tetraphone"):
+    with pytest.raises(InputError, match="export the model again"):
         unpack(block[:-1])
 
 
