@@ -41,6 +41,8 @@ struct Never {
 Never MakeNever(int value) { return Never(value); }
 
 int Twice(int x) { return x * 2; }
+
+int NeverRun(int x) { return x; }
 """
 TEST_SUMS = """import subprocess
 import sys
@@ -213,7 +215,8 @@ def test_killed_and_surviving_mutants_are_told_apart(toy: Path) -> None:
         *[("return a * 2", after, 0) for after in ("None", "/", "3")],
     ]
     # Never cannot be made of nothing; x * 2 is tested.
-    assert (native["stillborn"], native["tried"], native["killed"], native["survivors"]) == (1, 4, 4, [])
+    assert (native["stillborn"], native["tried"], native["killed"], native["no_test"]) == (1, 5, 4, 1)
+    assert [mutant["text"] for mutant in native["survivors"]] == ["int NeverRun(int x) { return x; }"]
     assert not (toy / "benchmarks/mutants").exists()
     assert (toy / "core/sums.py").read_text(encoding="utf-8") == SUMS
 
@@ -223,7 +226,7 @@ def test_killed_and_surviving_mutants_are_told_apart(toy: Path) -> None:
     table = (toy / "benchmarks/results/mutants.md").read_text(encoding="utf-8")
     assert "| `core/sums.py` | 8 | 8 | 25 % | all | 3 | 1 of 6 |" in table
     assert "| left: It is made up. |" in table
-    assert table.count("**unexplained**") == 5
+    assert table.count("**unexplained**") == 6
 
 
 def test_a_run_that_was_killed_goes_on(toy: Path) -> None:

@@ -26,10 +26,10 @@ from tetraphone.train.progress import Progress, say
 
 from . import report
 from .cpp_edits import cpp_edits
-from .mutant import Mutant, number, sample
+from .mutant import Mutant, digest, number, sample
 from .native import NativeTests
 from .python_edits import compiles, imported_modules, python_edits
-from .selection import Selection, digest
+from .selection import Selection
 from .workplace import Workplace, modules, packages, test_projects, tracked
 
 
@@ -77,7 +77,8 @@ class Worker:
     @property
     def native(self) -> NativeTests:
         if self._native is None:
-            self._native = NativeTests(self._workplace, self._files)
+            kept = self._workplace.folder.parent / "native"
+            self._native = NativeTests(self._workplace, self._files, kept)
         return self._native
 
     def ask(self, job: dict[str, Any]) -> dict[str, Any]:
@@ -254,9 +255,8 @@ class Run:
         known = self._verdicts.get(mutant, digest(source.encode()))
         if known and known["tests_digest"] == identity:
             return known
-        programs = len(worker.native.tests_of(mutant.path))
-        start = time.monotonic()
-        verdict, by = worker.native.attempt(mutant.path, mutant.apply(source))
+        native, start = worker.native, time.monotonic()
+        verdict, by, programs = native.attempt(mutant, mutant.apply(source))
         return self._keep(mutant, source, {"verdict": verdict, "by": by}, identity, start, programs, 0)
 
     def _keep(

@@ -34,10 +34,16 @@ class Mutant:
     line: int
     text: str
     """The whole line, without indentation."""
+    column: int
+    """Where in `text` the edit begins."""
     before: str
 
     def apply(self, source: str) -> str:
         return source[: self.edit.start] + self.edit.after + source[self.edit.end :]
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def changed_tokens(before: str, after: str) -> tuple[int, int, int]:
@@ -72,12 +78,14 @@ def number(path: str, source: str, edits: Iterable[Edit]) -> list[Mutant]:
     for edit in sorted(unique.values(), key=lambda edit: (edit.start, edit.end, edit.operator, edit.after)):
         while line < len(starts) and starts[line] <= edit.start:
             line += 1
-        text = source[starts[line - 1] :].split("\n", 1)[0].strip()
+        whole = source[starts[line - 1] :].split("\n", 1)[0]
+        text = whole.strip()
+        column = edit.start - starts[line - 1] - (len(whole) - len(whole.lstrip()))
         before = source[edit.start : edit.end]
         key = (edit.scope, text, edit.operator, before, edit.after)
-        digest = hashlib.sha256("\0".join((*key, str(occurrences[key]))).encode()).hexdigest()[:10]
+        name = digest("\0".join((*key, str(occurrences[key]))).encode())[:10]
         occurrences[key] += 1
-        mutants.append(Mutant(digest, path, edit, line, text, before))
+        mutants.append(Mutant(name, path, edit, line, text, column, before))
     return mutants
 
 

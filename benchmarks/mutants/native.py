@@ -8,15 +8,19 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Timer
+from threading import Lock, Timer
 
 from tetraphone.train.errors import InputError
 
+from .mutant import Mutant, digest
+from .native_lines import Lines, executed, programs_of
 from .workplace import Workplace, test_projects
 
 LONGEST_BUILD = 1800.0
 """Seconds."""
+_MEASURING = Lock()
 
 
 @dataclass
@@ -36,26 +40,42 @@ class NativeTest:
 class NativeTests:
     """Every CMake project of the copy that has tests, built, with its programs; tests that are scripts are left out."""
 
-    def __init__(self, workplace: Workplace, files: list[str]) -> None:
-        self._tree = workplace.tree
+    def __init__(self, workplace: Workplace, files: list[str], kept: Path) -> None:
+        self._workplace, self._tree = workplace, workplace.tree
         self._tools = workplace.environment / "bin"
         self._of: dict[str, list[NativeTest]] = {}
-        self.tests: list[NativeTest] = []
-        for project in test_projects(self._tree, files):
-            self.tests += self._build(workplace, Path(project))
+        projects = test_projects(self._tree, files)
+        self.tests = [test for project in projects for test in self._build(project, "native", "")]
         for test in self.tests:
             test.usual, failed = self._run(test, 600.0)
             if failed:
                 raise InputError(f"the C++ test {test.name} fails without a mutant: {failed}; mend it first")
         self.tests.sort(key=lambda test: test.usual)
+        sources = [name for name in files if name.endswith((".cc", ".cpp", ".h", "CMakeLists.txt"))]
+        path = kept / f"{digest(b''.join((self._tree / name).read_bytes() for name in sources))}.json"
+        with _MEASURING:
+            if not path.is_file():
+                kept.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(self._measure(projects)), encoding="utf-8")
+            content = json.loads(path.read_text(encoding="utf-8"))
+        self._lines: Lines | None = content and {
+            name: {source: {int(line): count for line, count in lines.items()} for source, lines in counts.items()}
+            for name, counts in content.items()
+        }
 
-    def _build(self, workplace: Workplace, project: Path) -> list[NativeTest]:
-        build = workplace.folder / "native" / "-".join(project.parts)
+    def _measure(self, projects: list[str]) -> Lines | None:
+        """Lines of each program, by a second build."""
+        tests = [test for project in projects for test in self._build(project, "native-covered", " --coverage")]
+        runs = [(test.name, partial(self._run, test, 600.0)) for test in tests]
+        return executed(sorted({test.build for test in tests}), self._tree, runs)
+
+    def _build(self, project: str, folder: str, flags: str) -> list[NativeTest]:
+        build = self._workplace.folder / folder / project.replace("/", "-")
         options = [
             *("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={self._tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release"),
-            *(f"-DPython_ROOT_DIR={workplace.environment}", "-DPython_FIND_VIRTUALENV=ONLY"),
+            *(f"-DPython_ROOT_DIR={self._workplace.environment}", "-DPython_FIND_VIRTUALENV=ONLY"),
             # A mutant may leave a variable unused; the scalar kernels are to stand for themselves.
-            "-DCMAKE_CXX_FLAGS=-w -DTETRAPHONE_SCALAR_ONLY",
+            f"-DCMAKE_CXX_FLAGS=-w -DTETRAPHONE_SCALAR_ONLY{flags}",
         ]
         self._checked([self._tools / "cmake", "-S", self._tree / project, "-B", build, *options])
         # CTest names the programs of tests in JSON once they are there.
@@ -65,17 +85,17 @@ class NativeTests:
         listing = self._checked([self._tools / "ctest", "--test-dir", build, "--show-only=json-v1"])
         tests = []
         for entry in json.loads(listing)["tests"]:
-            program = Path(entry["command"][0])
+            program = Path(entry.get("command", [""])[0])
             if not program.is_relative_to(build):
                 continue
             properties = {item["name"]: item["value"] for item in entry.get("properties", [])}
             environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
             target = program.relative_to(build).as_posix()
-            folder = properties.get("WORKING_DIRECTORY", str(build))
-            tests.append(NativeTest(entry["name"], build, target, entry["command"], environment, folder))
+            place = properties.get("WORKING_DIRECTORY", str(build))
+            tests.append(NativeTest(f"{project}: {entry['name']}", build, target, entry["command"], environment, place))
         return tests
 
-    def tests_of(self, path: str) -> list[NativeTest]:
+    def linked(self, path: str) -> list[NativeTest]:
         """Programs that a source or header is part of, quickest first."""
         if path not in self._of:
             for test in self.tests:
@@ -85,23 +105,27 @@ class NativeTests:
             self._of[path] = [test for test, plan in zip(self.tests, plans, strict=True) if "no work to do" not in plan]
         return self._of[path]
 
-    def attempt(self, path: str, text: str) -> tuple[str, str]:
-        """Verdict ("stillborn", "killed", "timeout", "survived") on a text of a source, and by which test."""
-        source = self._tree / path
+    def attempt(self, mutant: Mutant, text: str) -> tuple[str, str, int]:
+        """Verdict ("stillborn", "killed", "timeout", "survived"), by which test, and how many execute its statement."""
+        source = self._tree / mutant.path
         original = source.read_text(encoding="utf-8")
-        tests = self.tests_of(path)
+        linked = self.linked(mutant.path)
+        names = self._lines and programs_of(self._lines, mutant.path, *mutant.edit.lines)
+        tests = linked if names is None else [test for test in linked if test.name in names]
         try:
             source.write_text(text, encoding="utf-8")
+            if not tests and linked and not self._make(linked[0]):
+                return "stillborn", "", 0
             for test in tests:
                 if not self._make(test):
-                    return "stillborn", ""
+                    return "stillborn", "", len(tests)
                 seconds = 10 + 5 * test.usual
                 taken, failed = self._run(test, seconds)
                 if failed:
-                    return ("timeout" if taken >= seconds else "killed"), f"{test.name}: {failed}"
+                    return ("timeout" if taken >= seconds else "killed"), f"{test.name}: {failed}", len(tests)
         finally:
             source.write_text(original, encoding="utf-8")
-        return "survived", ""
+        return "survived", "", len(tests)
 
     def _make(self, test: NativeTest) -> bool:
         command = [self._tools / "ninja", "-j", "1", "-C", test.build, test.target]

@@ -37,6 +37,7 @@ def summary(mutants: list[Mutant], tried: list[dict[str, Any]], revision: str) -
         {
             "id": entry["id"],
             "line": by_id[entry["id"]].line,
+            "column": by_id[entry["id"]].column,
             "text": by_id[entry["id"]].text,
             "operator": by_id[entry["id"]].edit.operator,
             "before": by_id[entry["id"]].before,
@@ -85,6 +86,7 @@ def table(results: dict[str, Any], listed: list[str], explanations: dict[str, di
     lines = [HEAD.format(seed=results["seed"], budget=results["seconds"])]
     lines += ["| module | mutants | tried | killed | 95 % | without a test | explained |", "| --- " * 7 + "|"]
     below: list[str] = []
+    partly: dict[str, list[str]] = {}
     for path in listed:
         found = results["modules"].get(path)
         if not found or not found["tried"]:
@@ -98,10 +100,12 @@ def table(results: dict[str, Any], listed: list[str], explanations: dict[str, di
             f"{explained} of {len(survivors)} |"
         )
         if "only_tests" in found:
-            lines[-1] = lines[-1].removesuffix(" |") + f"; only {', '.join(found['only_tests'])} |"
+            partly.setdefault(", ".join(found["only_tests"]), []).append(f"`{path}`")
         if survivors:
-            below += ["", f"## `{path}`", "", "| id | line | was | is | tests | why it survives |", "| --- " * 6 + "|"]
+            below += ["", f"## `{path}`", "", "| id | line | tests | why it survives |", "| --- " * 4 + "|"]
             below += [_survivor(survivor, explanations.get(survivor["id"])) for survivor in survivors]
+    for tests, paths in partly.items():
+        lines += ["", f"Tested by {tests} alone, for a first look: {', '.join(paths)}."]
     if missing := [path for path in listed if path not in results["modules"]]:
         lines += ["", f"Not run yet: {', '.join(f'`{path}`' for path in missing)}."]
     return "\n".join([*lines, *below]) + "\n"
@@ -112,18 +116,20 @@ def _survivor(survivor: dict[str, Any], explanation: dict[str, str] | None) -> s
     for kind in KINDS:
         if explanation and kind in explanation:
             why = f"{kind}: {explanation[kind]}"
-    text = f"{survivor['line']}: {_code(survivor['text'])}"
+    text, column = survivor["text"], survivor["column"]
+    start, rest = text[:column], text[column + len(survivor["before"]) :]
+    start, rest = (f"…{start[-50:]}" if len(start) > 50 else start), (f"{rest[:30]}…" if len(rest) > 30 else rest)
+    change = f"{_code(start)} **{_code(survivor['before'])} → {_code(survivor['after'])}** {_code(rest)}"
     tests = f"{survivor['tests']}" + (f", {survivor['left']} left" if survivor["left"] else "")
-    return f"| {survivor['id']} | {text} | {_code(survivor['before'])} | {_code(survivor['after'])} | {tests} | {why} |"
+    return f"| {survivor['id']} | {survivor['line']}: {change.strip()} | {tests} | {why} |"
 
 
 def _code(text: str) -> str:
-    """Of one line, short, in backquotes that a table and the text bear."""
+    """On one line, short, in backquotes that a table and the text bear."""
     text = " ".join(text.split())
-    text = text if len(text) <= 100 else text[:97] + "…"
-    text = text.replace("|", "\\|")
+    text = (text if len(text) <= 80 else f"{text[:79]}…").replace("|", "\\|")
     quotes = "``" if "`" in text else "`"
-    return f"{quotes}{text}{quotes}" if text else "nothing"
+    return f"{quotes}{text}{quotes}" if text else ""
 
 
 def write(folder: Path, results: dict[str, Any], listed: list[str], explanations: dict[str, dict[str, str]]) -> None:

@@ -1,6 +1,5 @@
 """Which tests execute a line, and how long each takes: one measured run of each file of tests, which is kept."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable
@@ -12,6 +11,8 @@ import coverage
 
 from tetraphone.train.files import write_atomically
 
+from .mutant import digest
+
 LONGEST_FILE = 3600.0
 """Seconds that a file of tests may take while it is measured."""
 BATCHES = (3.0, 30.0)
@@ -22,10 +23,6 @@ parallel = true
 include = {tree}/*
 patch = fork, _exit
 {more}"""
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
