@@ -49,7 +49,6 @@ class QuantizedWeight(nn.Module):
         super().__init__()
         if weight.dim() != 2 and (weight.dim() != 3 or weight.shape[0] != 4):
             raise InputError(f"a weight of shape {tuple(weight.shape)}; give [4, rows, columns] or [rows, columns]")
-        self.weight_format: WeightFormat = weight_format
         self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)
         greatest = GREATEST[weight_format]
         peak = weight.detach().abs()

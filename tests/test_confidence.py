@@ -167,3 +167,31 @@ def test_a_checkpoint_with_an_impossible_calibration_is_refused(tmp_path: Path) 
     broken.save(tmp_path / "model.pt")
     with pytest.raises(InputError, match=r"model\.pt.*slope is -1"):
         load(tmp_path / "model.pt")
+
+
+@pytest.mark.parametrize("values", [(0, 0), (1000, 1000), (1, -1000)])
+def test_the_greatest_parameters_are_taken(values: tuple[float, float]) -> None:
+    assert (Confidence(*values).slope, Confidence(*values).intercept) == values
+
+
+def test_certain_posteriors_are_a_billionth_from_0_and_1() -> None:
+    chance = 1 / (1 + ((1 - 1e-9) / 1e-9) ** -0.1)
+    assert Confidence(0.1).apply(1.0) == pytest.approx(chance)
+    assert Confidence(0.1).apply(0.0) == pytest.approx(1 - chance)
+
+
+@pytest.mark.parametrize(
+    ("right", "found"), [([], "no phones;"), ([True, True], "2 phones, all right;"), ([False], "1 phones, all wrong;")]
+)
+def test_what_there_is_to_calibrate_on_is_said(right: list[bool], found: str) -> None:
+    with pytest.raises(InputError, match=f"cannot calibrate on {found}"):
+        fit([0.5] * len(right), right)
+
+
+def test_certain_posteriors_that_mislead_are_fitted_too() -> None:
+    """Where the likelihood is flat the ridge alone says which way a step goes."""
+    assert fit([1.0, 0.0], [False, True]) == Confidence(0.0, 0.0)
+
+
+def test_errors_of_opposite_signs_in_two_bins_do_not_cancel() -> None:
+    assert calibration_error([0.95, 0.15], [False, True]) == pytest.approx((0.95 + 0.85) / 2)

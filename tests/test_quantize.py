@@ -223,3 +223,17 @@ def test_checkpoint_and_program_give_the_same_scores(number_format: str, tmp_pat
         assert difference.max() < 1e-4
     else:
         assert difference.mean() < 0.02 * scores[0].std()
+
+
+def test_values_stay_within_their_bits_where_a_float16_scale_was_rounded_down() -> None:
+    """9.8 steps of the least scale there is: 7 of them is the greatest int4 value."""
+    least = 2.0**-24
+    quantized = QuantizedWeight(torch.tensor([[9.8 * least, -9.8 * least]]), "int4")
+    assert quantized.scales.item() == least
+    assert quantized.values.tolist() == [[7, -7]]
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 6, 8), (1, 4, 6, 8)])
+def test_weights_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=r"a weight of shape .*; give \[4, rows, columns\] or \[rows, columns\]"):
+        QuantizedWeight(torch.zeros(shape), "int8")

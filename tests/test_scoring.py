@@ -129,3 +129,23 @@ def test_the_best_path_is_greedy_without_times() -> None:
 def test_log_softmax_of_great_scores_is_finite() -> None:
     posteriors = np.exp(log_softmax(np.array([[1e4, 0.0], [-1e4, -1e4]], np.float32)))
     np.testing.assert_allclose(posteriors, [[1, 0], [0.5, 0.5]])
+
+
+def test_times_are_later_by_the_offset() -> None:
+    found = greedy(scores_of([0, 1, 1, 2]), PHONES, 0.03, 0.05)
+    assert [(item.phone, item.start, item.end) for item in found] == [("AA", 0.08, 0.14), ("B", 0.14, 0.17)]
+
+
+@pytest.mark.parametrize("label", range(1, 4))
+def test_phones_at_both_ends_are_found(label: int) -> None:
+    found = greedy(scores_of([label, 0, label]), PHONES, 1.0)
+    assert [(item.phone, item.start, item.end) for item in found] == [
+        (PHONES[label - 1], 0.0, 1.0),
+        (PHONES[label - 1], 2.0, 3.0),
+    ]
+
+
+def test_log_softmax_is_over_the_last_axis() -> None:
+    scores = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+    scores[0, :, 1] += 1e4
+    np.testing.assert_allclose(np.exp(log_softmax(scores)).sum(axis=-1), 1, rtol=1e-5)
