@@ -1,94 +1,293 @@
-"""Recordings: any file that soundfile reads, as mono samples at the rate that the features need."""
+"""Recordings: any file that libsndfile decodes, block by block to its last sample, whatever its headers say of it."""
 
+import functools
 import os
+import select
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from .containers import Layout, find_sound
 from .errors import InputError
+from .source import Pieces, Source, Stretch, source_of
 
 Samples = NDArray[np.float32]
 
-GREATEST_HEADER = 1024
-"""Bytes that a WAV file without samples may have; one whose writer never filled in the size of its data has more."""
+PIPE = Path("-")
+"""Stands for standard input."""
 LEAST_RATE = 1000
 """Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
+ROUNDING = 0.1
+"""Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
+CANCELLED = 0.01
+"""Of the channels' mean energy: where that of their mean is less, they cancel out. As in recognizer/command/wav.h."""
+SILENT = 1e-8
+"""Mean energy of the channels (1: full scale) below which nothing cancels out. As in recognizer/command/wav.h."""
 BLOCK = 512
 """Samples over which `mispaired` compares bytes."""
 SPAN = 512 * BLOCK
-"""Samples among which it wants MISPAIRED blocks."""
+"""Samples among which it wants MISPAIRED blocks, and which are read at a time."""
 MISPAIRED = 2
 """Blocks, more than chance could make."""
+GREATEST_BLOCK = 1 << 22
+"""Samples of all channels that are read at a time at most."""
+DENSEST = 8192
+"""Samples of each channel that a byte can hold: FLAC has blocks of 65,535 equal samples in 10 bytes."""
+UNCOUNTED = 1 << 62
+"""Samples from which on libsndfile's count means that it knows none."""
 
 
-def read_samples(
-    path: Path, start: float = 0.0, duration: float | None = None, channel: int | None = None
-) -> tuple[Samples, int]:
-    """Samples [frames, channels] in [−1, 1] as the recording has them, and its rate in Hz.
+class _Decoder(soundfile.SoundFile):
+    """Does not move to where it is after each read, which costs time and changes what lossy formats give."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+class Sound:
+    """An open recording, to be read once: all the sound that is there, whatever its headers say.
+
+    Raises:
+        InputError: no recording, a rate below LEAST_RATE, or no such channel.
+    """
+
+    def __init__(self, source: Source, name: str, channel: int | None = None, layout: Layout | None = None) -> None:
+        """`name` is for errors; `channel` is the one to read, counted from 0: all by default."""
+        self.name, self._source, self._channel = name, source, channel
+        self._layout = find_sound(source) if layout is None else layout
+        self._bytes, self._decoder = self._open(self._layout.stretches[0])
+        self.rate: int = self._decoder.samplerate
+        self.channels: int = self._decoder.channels
+        self.frames = 0
+        """Samples of each channel given so far."""
+        self.fault = ""
+        """After the last block: why it is not the recording's last, a sentence without a full stop; or nothing."""
+        self._passed = 0
+        self._error = ""
+        self._energy = self._mean_energy = 0.0
+        if self.rate < LEAST_RATE:
+            raise InputError(f"{name} has {self.rate} samples a second; export it with {LEAST_RATE} or more")
+        if channel is not None and not 0 <= channel < self.channels:
+            numbers = "channel 0 alone" if self.channels == 1 else f"channels 0 to {self.channels - 1}"
+            raise InputError(f"{name} has no channel {channel}; it has {numbers}")
+
+    @property
+    def seconds(self) -> float:
+        """Given so far."""
+        return self.frames / self.rate
+
+    @property
+    def cancelled(self) -> str:
+        """After the last block: that the channels cancel out in their mean, a sentence without a full stop; or nothing.
+
+        Nothing where one channel is read.
+        """
+        if self._energy <= SILENT * self.frames or self._mean_energy >= CANCELLED * self._energy:
+            return ""
+        fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
+        return f'{fault}; choose one, by --channel 0 or "channel": 0 in the manifest'
+
+    def blocks(self, start: float = 0.0, duration: float | None = None) -> Iterator[Samples]:
+        """Samples [frames, channels] in [−1, 1], at most SPAN at a time; one channel where one is read.
+
+        Args:
+            start, duration: the part to read, in seconds; all by default.
+
+        Raises:
+            InputError: samples that are not finite, or bytes that are paired wrongly.
+        """
+        first = round(start * self.rate)
+        end = sys.maxsize if duration is None else first + round(duration * self.rate)
+        size = max(BLOCK, min(SPAN, GREATEST_BLOCK // self.channels // BLOCK * BLOCK))
+        stretches = self._layout.stretches
+        for stretch in stretches:
+            if stretch is not stretches[0] and not self._follows(stretch):
+                return
+            begin = self._passed
+            self._seek(first - begin if stretch is stretches[-1] else 0, stretch)
+            while self._passed < end:
+                block = self._read(min(size, end - self._passed))
+                at, self._passed = self._passed, self._passed + len(block)
+                if self._passed > max(first, at):
+                    yield self._taken(block[max(0, first - at) :], max(first, at))
+                if self._error or not len(block) or self._passed - begin > DENSEST * len(self._bytes):
+                    break
+            else:
+                return
+            self._end(stretch, self._passed - begin)
+            if self.fault:
+                return
+        if self._layout.rest:
+            self._unreadable(self._layout.rest)
+
+    def needed(self, start: float, duration: float) -> Iterator[Samples]:
+        """As `blocks`, for what depends on the whole part, such as a transcript.
+
+        Raises:
+            InputError: also, behind the last block, if it is shorter by more than ROUNDING, or its channels cancel out.
+        """
+        yield from self.blocks(start, duration)
+        if self.seconds < duration - ROUNDING:
+            found = f"{self.name} has only {self.seconds:.2f} of its {duration:.2f} seconds"
+            raise InputError(f"{found}{f' ({self.fault})' if self.fault else ''}; copy the recording again")
+        if self.cancelled:
+            raise InputError(self.cancelled)
+
+    def _open(self, stretch: Stretch) -> tuple[Pieces, _Decoder]:
+        pieces = Pieces(self._source, stretch.pieces)
+        try:
+            return pieces, _Decoder(pieces)
+        except (OSError, RuntimeError, TypeError) as error:
+            raise _unreadable(self.name, _words(error)) from error
+
+    def _follows(self, stretch: Stretch) -> bool:
+        """Goes on with the next stretch, if it is of the same form."""
+        try:
+            self._bytes, self._decoder = self._open(stretch)
+        except InputError:
+            self._unreadable("another recording follows, which libsndfile does not decode")
+            return False
+        if (self._decoder.samplerate, self._decoder.channels) == (self.rate, self.channels):
+            return True
+        form = f"{self._decoder.samplerate} samples a second and {self._decoder.channels} channels"
+        self._unreadable(f"another recording follows, of {form}, not {self.rate} and {self.channels}")
+        return False
+
+    def _seek(self, frames: int, stretch: Stretch) -> None:
+        """Moves on within a new stretch, as far as the decoder can; what it cannot pass is to be decoded."""
+        count = self._decoder.frames if self._decoder.frames < UNCOUNTED else stretch.frames
+        try:
+            self._passed += self._decoder.seek(min(max(0, frames), frames if count is None else count))
+        except (OSError, RuntimeError):
+            self._bytes, self._decoder = self._open(stretch)
+
+    def _read(self, frames: int) -> Samples:
+        """Up to so many samples; fewer at the end, or where decoding fails."""
+        block = np.full((frames, self.channels), np.nan, np.float32)
+        try:
+            return self._decoder.read(out=block)
+        except (OSError, RuntimeError) as error:
+            self._error = _words(error)
+            empty = np.isnan(block[:, 0])
+            return block[: int(empty.argmax())] if empty.any() else block
+
+    def _taken(self, block: Samples, at: int) -> Samples:
+        """A block that begins at sample `at`, checked."""
+        if not np.isfinite(block).all():
+            raise InputError(f"{self.name} holds samples that are not finite; export it again")
+        if self._decoder.subtype == "PCM_16" and (first := mispaired(block[:, 0])) is not None:
+            fault = f"{self.name} is noise from second {(at + first) / self.rate:.2f} on: its bytes are paired wrongly"
+            raise InputError(f"{fault}, as after a copy as text or in another byte order; copy or export it again")
+        self.frames += len(block)
+        if self._channel is not None:
+            return block[:, self._channel : self._channel + 1]
+        if self.channels > 1:
+            self._energy += float(np.square(block).sum(dtype=np.float64)) / self.channels
+            self._mean_energy += float(np.square(block.mean(axis=1)).sum(dtype=np.float64))
+        return block
+
+    def _end(self, stretch: Stretch, frames: int) -> None:
+        """Compares the `frames` of a stretch with what its header tells."""
+        counted = self._decoder.frames if stretch.frames is None else stretch.frames
+        error = self._error if self._bytes.error is None else _words(self._bytes.error)
+        if error and not self._passed:
+            raise _unreadable(self.name, error)
+        if error:
+            self._unreadable(error)
+        elif stretch.lost:
+            self._cut(stretch.lost)
+        elif counted < UNCOUNTED and frames < counted - stretch.slack:
+            self._cut(f"its header tells of {counted} samples, {frames} are there")
+
+    def _cut(self, how: str) -> None:
+        self.fault = f"{self.name} is cut short at second {self._passed / self.rate:.2f}: {how}"
+
+    def _unreadable(self, why: str) -> None:
+        self.fault = f"{self.name} cannot be read from second {self._passed / self.rate:.2f} on: {why}"
+
+
+def _unreadable(name: str, why: str) -> InputError:
+    return InputError(f"cannot read the recording {name}: {why}; give a file that libsndfile decodes")
+
+
+def _words(error: Exception) -> str:
+    """What libsndfile or the system says."""
+    said = getattr(error, "error_string", None) or getattr(error, "strerror", None) or error
+    return str(said).strip().removeprefix("Error : ").rstrip(".")
+
+
+@contextmanager
+def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
+    """A recording: a file, a pipe, or standard input for PIPE; a pipe is kept in a temporary file meanwhile.
 
     Args:
-        start, duration: the part to read, in seconds; all by default.
         channel: the one to read, counted from 0; all by default.
 
     Raises:
-        InputError: no such file, not a recording, or damaged; see `decode`.
+        InputError: no such file, or not a recording; see `Sound`.
     """
     try:
-        with soundfile.SoundFile(os.fsencode(path)) as file:
-            if file.frames == 0 and file.format.startswith("WAV") and path.stat().st_size > GREATEST_HEADER:
-                raise InputError(f"{path} says that it holds no samples, but more follows; export the recording again")
-            samples, native = decode(file, str(path), start, duration, channel)
-    except (OSError, RuntimeError, TypeError, MemoryError) as error:
-        fault = f"cannot read the recording {path}: {_what_is_wrong(path, error)}"
-        raise InputError(f"{fault}; give a file that libsndfile decodes") from error
-    return samples, native
+        with _open(path) as file:
+            status = os.fstat(file.fileno())
+            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            layout = _layout(path, stamp) if status.st_nlink else None
+            yield Sound(source_of(file), str(path), channel, layout)
+    except FileNotFoundError as error:
+        raise _unreadable(str(path), "no such file") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(str(path), _words(error)) from error
 
 
-def _what_is_wrong(path: Path, error: Exception) -> str:
-    """Why a recording could not be opened, in less than libsndfile's words where the file tells."""
-    if not path.exists():
-        return "no such file"
-    if path.is_dir():
-        return "it is a folder"
-    if path.is_file() and path.stat().st_size == 0:
-        return "it is empty"
-    return str(getattr(error, "error_string", error)).strip().rstrip(".")
+@functools.lru_cache(maxsize=64)
+def _layout(path: Path, _: tuple[int, ...]) -> Layout:
+    """`find_sound` of a file, once for all that is read of it; the stamp tells whether it is still the same file."""
+    with path.open("rb") as file:
+        return find_sound(source_of(file))
 
 
-def decode(
-    file: soundfile.SoundFile, name: str, start: float, duration: float | None, channel: int | None = None
-) -> tuple[Samples, int]:
-    """What `read_samples` gives of an open file; `name` is for errors.
+def _open(path: Path) -> BinaryIO:
+    """A recording's bytes, in a file that can be searched."""
+    try:
+        descriptor = os.dup(sys.__stdin__.fileno()) if path == PIPE and sys.__stdin__ else os.open(path, os.O_RDONLY)
+    except NotADirectoryError as error:
+        raise FileNotFoundError from error
+    with open(descriptor, "rb", buffering=0):
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise OSError("it is a folder")
+        if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+            kept = _spool(descriptor)
+        elif stat.S_ISREG(kind):
+            kept = open(os.dup(descriptor), "rb")  # noqa: SIM115
+        else:
+            raise OSError("it is a device")
+    if kept.seek(0, os.SEEK_END) == 0:
+        kept.close()
+        raise OSError("it is empty")
+    return kept
 
-    Raises:
-        InputError: a rate below LEAST_RATE, no such channel, samples that are not finite, or bytes that are paired
-            wrongly.
-    """
-    if channel is not None and not 0 <= channel < file.channels:
-        raise InputError(f"{name} has {file.channels} channels, counted from 0: there is no channel {channel}")
-    if file.samplerate < LEAST_RATE:
-        raise InputError(f"{name} has {file.samplerate} samples a second; export it with {LEAST_RATE} or more")
-    file.seek(min(round(start * file.samplerate), file.frames))
-    frames = -1 if duration is None else round(duration * file.samplerate)
-    samples = file.read(frames, dtype="float32", always_2d=True)
-    check(samples, file, name, start)
-    return samples if channel is None else samples[:, channel : channel + 1], file.samplerate
 
-
-def check(samples: Samples, file: soundfile.SoundFile, name: str, start: float) -> None:
-    """Looks at samples [frames, channels] of an open file, which begin at `start` seconds; `name` is for errors.
-
-    Raises:
-        InputError: they are not finite, or have 16 bits whose bytes are paired wrongly (in the first channel).
-    """
-    if not np.isfinite(samples).all():
-        raise InputError(f"{name} holds samples that are not finite; export it again")
-    if file.subtype == "PCM_16" and (first := mispaired(samples[:, 0])) is not None:
-        fault = f"{name} is noise from second {start + first / file.samplerate:.2f} on: its bytes are paired wrongly"
-        raise InputError(f"{fault}, as after a copy as text or in another byte order; copy or export it again")
+def _spool(descriptor: int) -> BinaryIO:
+    """What comes through a pipe, in a file without a name."""
+    kept = tempfile.TemporaryFile()  # noqa: SIM115
+    while True:
+        try:
+            part = os.read(descriptor, 1 << 20)
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        if not part:
+            return kept
+        kept.write(part)
 
 
 def mispaired(samples: Samples) -> int | None:
@@ -116,6 +315,28 @@ def to_mono(samples: Samples, native: int, rate: int) -> Samples:
     return np.asarray(soxr.resample(samples.mean(axis=1), native, rate, quality="HQ"), np.float32)
 
 
+def joined(blocks: Iterator[Samples]) -> Samples:
+    """Blocks [frames, channels] as one array; [0, 1] where there are none."""
+    found = list(blocks)
+    return np.concatenate(found) if found else np.empty((0, 1), np.float32)
+
+
+def read_samples(
+    path: Path, start: float = 0.0, duration: float | None = None, channel: int | None = None
+) -> tuple[Samples, int]:
+    """Samples [frames, channels] in [−1, 1] as the recording has them, as many as can be decoded, and its rate in Hz.
+
+    Args:
+        start, duration: the part to read, in seconds; all by default.
+        channel: the one to read, counted from 0; all by default.
+
+    Raises:
+        InputError: see `open_sound` and `Sound.blocks`.
+    """
+    with open_sound(path, channel) as sound:
+        return joined(sound.blocks(start, duration)), sound.rate
+
+
 def read_recording(
     path: Path, rate: int, start: float = 0.0, duration: float | None = None, channel: int | None = None
 ) -> Samples:
@@ -124,3 +345,9 @@ def read_recording(
     See `read_samples` and `to_mono`.
     """
     return to_mono(*read_samples(path, start, duration, channel), rate)
+
+
+def read_needed(path: Path, rate: int, start: float, duration: float, channel: int | None = None) -> Samples:
+    """As `read_recording`, for what depends on the whole part; see `Sound.needed`."""
+    with open_sound(path, channel) as sound:
+        return to_mono(joined(sound.needed(start, duration)), sound.rate, rate)

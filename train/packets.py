@@ -1,0 +1,164 @@
+"""Where the sound of packets lies in a file: FLAC, Ogg (Vorbis, Opus) and MPEG audio (MP3); see containers.py."""
+
+from collections.abc import Callable
+
+from .source import Source, Stretch
+
+Found = tuple[list[Stretch], int, str]
+"""Stretches, where they end, and why what follows cannot be read (or "")."""
+
+
+def reader(source: Source, at: int) -> Callable[[Source, int], Found | None] | None:
+    """What finds the stretches of the packets that begin here, if some do."""
+    head = source.at(at, 4)
+    if head == b"fLaC":
+        return _flac
+    if head == b"OggS":
+        return _ogg
+    return _mpeg if head[:1] == b"\xff" else None
+
+
+# FLAC (RFC 9639).
+
+
+def _flac(source: Source, at: int) -> Found | None:
+    """A FLAC stream, shown without its count of samples, so that all of them are decoded."""
+    info = source.at(at, 42)
+    if len(info) < 42:
+        return None
+    declared = int.from_bytes(info[21:26], "big") & (1 << 36) - 1
+    position, last = at + 4, False
+    while not last and len(block := source.at(position, 4)) == 4:
+        last = bool(block[0] & 0x80)
+        position += 4 + int.from_bytes(block[1:], "big")
+    end = source.next_container(position)
+    end = source.size if end is None else end
+    unknown = info[:21] + bytes([info[21] & 0xF0]) + bytes(4) + info[26:]
+    return [Stretch((unknown, range(at + 42, end)), declared or None)], end, ""
+
+
+# Ogg (RFC 3533).
+
+FIRST = 2
+"""Flag of the first page of a stream."""
+
+
+def _ogg(source: Source, at: int) -> Found | None:
+    """A physical stream of Ogg: a stretch for each link of a chain, which begins with the first page of its streams."""
+    stretches: list[Stretch] = []
+    begin = position = at
+    starting, lost = True, ""
+    while source.at(position, 4) == b"OggS":
+        head = source.at(position, 27)
+        table = source.at(position + 27, head[26]) if len(head) == 27 else b""
+        end = position + 27 + len(table) + sum(table)
+        if len(table) < head[-1] or end > source.size or source.find((b"OggS\0",), position + 4, end) is not None:
+            lost = "its last page is incomplete"
+            break
+        first = bool(head[5] & FIRST)
+        if first and not starting:
+            stretches.append(Stretch((range(begin, position),)))
+            begin = position
+        starting, position = first, end
+    stretches.append(Stretch((range(begin, position),), lost=lost))
+    behind = source.skip_tags(position)
+    if lost or behind >= source.size or source.is_container(behind):
+        return stretches, source.size if lost else position, ""
+    return stretches, position, "what follows is no page of Ogg"
+
+
+# MPEG audio (ISO/IEC 11172-3, 13818-3).
+
+BITRATES = {
+    (1, 1): (0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448),
+    (1, 2): (0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384),
+    (1, 3): (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    (2, 1): (0, 32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256),
+    (2, 2): (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+    (2, 3): (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+}
+"""Kilobits a second by version and layer."""
+RATES = (44100, 48000, 32000)
+LEAST = 4096
+"""Bytes of frames that are taken for MPEG audio, though something else follows."""
+DELAY = 4
+"""Frames that a decoder may leave out: those that the encoder added before and behind the sound."""
+
+
+def _frame(head: bytes) -> tuple[int, int, tuple[int, ...]] | None:
+    """Bytes and samples of the frame that a header of 4 bytes begins, and what all frames of a stream share."""
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return None
+    version, layer, bitrate, rate = head[1] >> 3 & 3, 4 - (head[1] >> 1 & 3), head[2] >> 4, head[2] >> 2 & 3
+    if version == 1 or layer == 4 or bitrate in (0, 15) or rate == 3:
+        return None
+    low = version != 3
+    hertz = RATES[rate] >> (0, 1, 2)[0 if not low else 1 if version == 2 else 2]
+    samples = 384 if layer == 1 else 576 if layer == 3 and low else 1152
+    bits, padding = 1000 * BITRATES[2 if low else 1, layer][bitrate], head[2] >> 1 & 1
+    size = (12 * bits // hertz + padding) * 4 if layer == 1 else samples // 8 * bits // hertz + padding
+    return size, samples, (version, layer, rate, head[3] >> 6 == 3)
+
+
+def _count_at(head: bytes) -> int:
+    """Where the frame of a header may hold the head of a Xing or Info tag: behind the side information."""
+    mono = head[3] >> 6 == 3
+    return 4 + ((17 if mono else 32) if head[1] >> 3 & 1 else (9 if mono else 17))
+
+
+def _mpeg(source: Source, at: int) -> Found | None:
+    """MPEG audio: a stretch for each file that was joined, without tags, and with the right count of frames."""
+    stretches: list[Stretch] = []
+    runs: list[range] = []
+    tag = count = samples = 0
+    kind: tuple[int, ...] = ()
+    position, begin, fault, lost = at, at, "", ""
+
+    def close() -> None:
+        nonlocal count, lost
+        if position > begin:
+            runs.append(range(begin, position))
+        if runs:
+            stretches.append(_counted(source, tuple(runs), tag, count, samples, lost))
+        runs.clear()
+        count, lost = 0, ""
+
+    while position < source.size:
+        head = source.at(position, 48)
+        frame = _frame(head)
+        if frame is None:
+            behind = source.skip_tags(position)
+            if behind == position:
+                break
+            if position > begin:
+                runs.append(range(begin, position))
+            position = begin = behind
+            continue
+        size, _, this = frame
+        place = _count_at(head)
+        counts = this[1] == 3 and head[place : place + 4] in (b"Xing", b"Info")
+        if counts or this != kind:
+            close()
+            begin, tag, kind, samples = position, position + place if counts else 0, this, frame[1]
+        count += not counts
+        if position + size > source.size:
+            lost, size = "its last frame is incomplete", source.size - position
+        position += size
+    close()
+    if position < source.size and not source.is_container(position):
+        fault = "what follows is no frame of MPEG audio"
+    return None if fault and position < at + LEAST else (stretches, position, fault)
+
+
+def _counted(source: Source, runs: tuple[range, ...], tag: int, count: int, samples: int, lost: str) -> Stretch:
+    """A stretch of `count` frames; a Xing or Info tag (at `tag`, 0: none) says no fewer."""
+    first, frames, slack = runs[0].start, count * samples, DELAY * samples
+    if not tag or not source.at(tag + 7, 1)[0] & 1:
+        return Stretch(runs, frames, slack, lost)
+    declared = int.from_bytes(source.at(tag + 8, 4), "big")
+    if declared > count + 1:
+        lost = f"its header tells of {declared * samples} samples, {frames} are there"
+    if declared >= count:
+        return Stretch(runs, frames, slack, lost)
+    head = source.at(first, tag + 8 - first) + count.to_bytes(4, "big")
+    return Stretch((head, range(tag + 12, runs[0].stop), *runs[1:]), frames, slack, lost)
