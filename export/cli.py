@@ -317,7 +317,10 @@ class Recognize:
     """Print the phones of a recording, or of the microphone, with start, end (seconds) and confidence (0 to 1)."""
 
     recording: Positional[Annotated[Path | None, arg(metavar="RECORDING")]] = None
-    """Any rate, channel count and format that libsndfile reads."""
+    """A file or a pipe (- is standard input) of any rate, channel count and format that libsndfile reads. With a
+    checkpoint as the model it is held in memory."""
+    channel: Annotated[int | None, arg(metavar="N")] = None
+    """The channel to hear, counted from 0; by default the mean of all."""
     microphone: bool = False
     """Listen until Ctrl-C, with the level and the phones as they come (extra `microphone`; a .pte file only)."""
     decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
@@ -333,6 +336,8 @@ class Recognize:
             usage = "give either a recording or --microphone; --help tells the usage"
             print(f"tetraphone recognize: {usage}", file=sys.stderr)
             sys.exit(2)
+        if self.microphone and self.channel is not None:
+            raise InputError("--channel is for recordings; the microphone has one channel here")
         path = self.model or default_model()
         say(f"model {path}")
         if self.recording is None:
@@ -342,7 +347,10 @@ class Recognize:
                 return listen(recognizer, self.decoding, say)
         from .model import load_model, recognize
 
-        return recognize(self.recording, load_model(path, self.decoding), self.plot)
+        result = recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel)
+        for problem in result["problems"]:
+            say(problem)
+        return result
 
 
 @dataclass(frozen=True)

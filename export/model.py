@@ -2,10 +2,10 @@
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
-from tetraphone.train.audio import Samples, read_samples, to_mono
+from tetraphone.train.audio import Samples, joined, open_sound, to_mono
 from tetraphone.train.confidence import calibration_error, fit
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
@@ -27,6 +27,37 @@ from tetraphone.train.utterance import Utterance
 
 from .recognizer import Recognizer, StreamOptions
 
+MOST_FRAMES = 2**15
+"""Of a spectrogram, more than a picture has columns; 5 minutes at 10 ms."""
+
+
+class Thinned:
+    """Log-mel energies that come bit by bit; as many as a picture needs are kept, means of 2, 4, … frames."""
+
+    def __init__(self, hop: float) -> None:
+        self.hop = hop
+        """Seconds between two frames."""
+        self.energies: Frames = np.zeros((0, 0), np.float32)
+        self._group = 1
+        self._rest: Frames | None = None
+        """Frames that do not fill a group yet."""
+
+    def add(self, energies: Frames) -> None:
+        """Takes frames [frames, bands] that follow those before."""
+        rows = energies if self._rest is None else np.concatenate([self._rest, energies])
+        if not rows.shape[1]:
+            return
+        whole = len(rows) // self._group * self._group
+        means = rows[:whole].reshape(-1, self._group, rows.shape[1]).mean(1) if self._group > 1 else rows
+        self._rest = rows[whole:]
+        self.energies = np.concatenate([self.energies, means]) if len(self.energies) else means
+        while len(self.energies) > MOST_FRAMES:
+            even = self.energies[: len(self.energies) // 2 * 2]
+            if len(even) < len(self.energies):  # the last goes back, as frames that give it again
+                self._rest = np.concatenate([np.repeat(self.energies[-1:], self._group, 0), self._rest])
+            self.energies = even.reshape(-1, 2, even.shape[1]).mean(1)
+            self._group, self.hop = 2 * self._group, 2 * self.hop
+
 
 @dataclass(frozen=True)
 class Heard:
@@ -34,7 +65,9 @@ class Heard:
 
     phones: list[TimedPhone]
     energies: Frames
-    """Log-mel energies [frames, bands], for a spectrogram; may be none where they were not wanted."""
+    """Log-mel energies [frames, bands], for a spectrogram, thinned to MOST_FRAMES; may be none if not wanted."""
+    hop: float
+    """Seconds between two of their frames."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +76,11 @@ class Model:
 
     name: str
     phones: tuple[str, ...]
-    hop: float
-    """Seconds between two frames of log-mel energies."""
-    hear: Callable[[Samples, int, bool], Heard]
-    """Takes samples [frames, channels] in [−1, 1], their rate in Hz, and whether energies are wanted."""
+    hear: Callable[[Iterable[Samples], int, bool], Heard]
+    """Takes blocks of samples [frames, channels] in [−1, 1], their rate in Hz, and whether energies are wanted.
+
+    A .pte file takes block after block; a checkpoint holds all of them.
+    """
 
 
 def load_model(path: Path, options: StreamOptions | None = None) -> Model:
@@ -66,27 +100,36 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
 
 
 def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
-    def hear(samples: Samples, rate: int, energies: bool) -> Heard:
+    def hear(blocks: Iterable[Samples], rate: int, energies: bool) -> Heard:
+        picture = Thinned(recognizer.hop)
         with recognizer.stream(options, bands=energies) as stream:
-            stream.accept(samples, rate)
+            phones: list[TimedPhone] = []
+            for block in blocks:
+                stream.accept(block, rate)
+                phones += stream.poll()
+                picture.add(stream.bands())
             stream.finish()
-            return Heard(stream.poll(), stream.bands())
+            picture.add(stream.bands())
+            return Heard([*phones, *stream.poll()], picture.energies, picture.hop)
 
-    return Model(name, recognizer.phones, recognizer.hop, hear)
+    return Model(name, recognizer.phones, hear)
 
 
 def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
     features = checkpoint.features
     checkpoint.model.eval()
 
-    def hear(samples: Samples, rate: int, _: bool) -> Heard:
+    def hear(blocks: Iterable[Samples], rate: int, _: bool) -> Heard:
+        samples = joined(blocks)
         energies, scores = _energies_and_scores(checkpoint, samples, rate)
         phones = greedy(scores, checkpoint.phones, features.shift, features.offset)
         end, worth = round(len(samples) / rate, TIME_DIGITS), checkpoint.confidence.apply
         timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
-        return Heard(timed, energies)
+        picture = Thinned(features.hop_ms / 1000)
+        picture.add(energies)
+        return Heard(timed, picture.energies, picture.hop)
 
-    return Model(name, checkpoint.phones, features.hop_ms / 1000, hear)
+    return Model(name, checkpoint.phones, hear)
 
 
 def _energies_and_scores(checkpoint: Checkpoint, samples: Samples, rate: int) -> tuple[Frames, NDArray[np.float32]]:
@@ -98,31 +141,40 @@ def _energies_and_scores(checkpoint: Checkpoint, samples: Samples, rate: int) ->
     return energies, quantized_scores(checkpoint.model, frames).numpy()
 
 
-def recognize(path: Path, model: Model, plot: Path | None = None) -> dict[str, Any]:
+def recognize(path: Path, model: Model, plot: Path | None = None, channel: int | None = None) -> dict[str, Any]:
     """The phones of a recording of any rate, channel count and format that libsndfile reads.
 
     Args:
+        path: a file or a pipe; "-" is standard input.
         plot: a PNG to draw, the spectrogram with the phones under it.
+        channel: the one to hear, counted from 0; by default the mean of all.
 
     Returns:
-        {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"}, …]}.
+        {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"}, …],
+        "problems": [why these are not the phones of the whole recording]}.
 
     Raises:
-        InputError: the recording cannot be read.
+        InputError: the recording cannot be read, or lacks the channel.
     """
-    samples, rate = read_samples(path)
-    heard = model.hear(samples, rate, plot is not None)
+    with open_sound(path, channel) as sound:
+        heard = model.hear(sound.blocks(), sound.rate, plot is not None)
     if plot is not None:
-        draw_recording(heard.energies, model.hop, heard.phones, path.name, plot)
+        draw_recording(heard.energies, heard.hop, heard.phones, path.name, plot)
     return {
         "recording": str(path),
-        "duration": round(len(samples) / rate, TIME_DIGITS),
+        "duration": round(sound.seconds, TIME_DIGITS),
         "phones": [item.__dict__ for item in heard.phones],
+        "problems": [problem for problem in (sound.fault, sound.cancelled) if problem],
     }
 
 
-def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, Samples, int]]:
-    """Utterances with their samples and rate; what cannot be read is added to the problems.
+Result = TypeVar("Result")
+
+
+def _hear_all(
+    corpus: Corpus, problems: list[str], hear: Callable[[Iterator[Samples], int], Result]
+) -> Iterator[tuple[Utterance, Result]]:
+    """Utterances with what `hear` makes of their blocks of samples at a rate; what cannot be read is a problem.
 
     Raises:
         InputError: none could be read.
@@ -130,12 +182,33 @@ def _readable(corpus: Corpus, problems: list[str]) -> Iterator[tuple[Utterance, 
     readable = False
     for utterance in Progress(corpus.utterances, "reading recordings", unit="utterances"):
         try:
-            yield utterance, *read_samples(utterance.audio, utterance.start, utterance.duration, utterance.channel)
-            readable = True
+            with open_sound(utterance.audio, utterance.channel) as sound:
+                heard = hear(sound.needed(utterance.start, utterance.duration), sound.rate)
         except InputError as error:
             problems.append(f"{utterance.label}: {error}")
+            continue
+        readable = True
+        yield utterance, heard
     if not readable:
         raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
+
+
+@dataclass
+class _Clock:
+    """Adds up the seconds of sound in blocks, and those that reading them takes."""
+
+    sound: float = 0.0
+    reading: float = 0.0
+
+    def over(self, blocks: Iterator[Samples], rate: int) -> Iterator[Samples]:
+        while True:
+            started = time.perf_counter()
+            block = next(blocks, None)
+            self.reading += time.perf_counter() - started
+            if block is None:
+                return
+            self.sound += len(block) / rate
+            yield block
 
 
 @dataclass
@@ -184,12 +257,17 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         InputError: no recording could be read.
     """
     problems = list(corpus.problems)
-    errors, worth, seconds, audio = Errors(), Worth(model.phones), 0.0, 0.0
-    for utterance, samples, rate in _readable(corpus, problems):
-        started = time.perf_counter()
-        phones = model.hear(samples, rate, False).phones
-        seconds += time.perf_counter() - started
-        audio += len(samples) / rate
+    errors, worth, clock = Errors(), Worth(model.phones), _Clock()
+    seconds = 0.0
+
+    def hear(blocks: Iterator[Samples], rate: int) -> list[TimedPhone]:
+        nonlocal seconds
+        started, reading = time.perf_counter(), clock.reading
+        phones = model.hear(clock.over(blocks, rate), rate, False).phones
+        seconds += time.perf_counter() - started - (clock.reading - reading)
+        return phones
+
+    for utterance, phones in _hear_all(corpus, problems, hear):
         symbols = [item.phone for item in phones]
         if errors.utterances < show:
             say(f"reference:  {' '.join(utterance.phones)}\nrecognised: {' '.join(symbols)}")
@@ -207,7 +285,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
         "utterances": errors.utterances,
         **worth.summary(),
         "phone_set": f"{len(model.phones)} {'ARPABET phones without stress' if model.phones == ARPABET else 'phones'}",
-        "real_time_factor": round(seconds / max(audio, 1e-9), 5),
+        "real_time_factor": round(seconds / max(clock.sound, 1e-9), 5),
         "problems": problems,
     }
 
@@ -232,10 +310,9 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     checkpoint, problems = replace(checkpoint.to_ship(), model=copy.deepcopy(checkpoint.model)), list(corpus.problems)
     checkpoint.model.eval()
     phones, features = checkpoint.phones, checkpoint.features
-    heard = [
-        (utterance, _energies_and_scores(checkpoint, samples, rate)[1])
-        for utterance, samples, rate in _readable(corpus, problems)
-    ]
+    heard = list(
+        _hear_all(corpus, problems, lambda blocks, rate: _energies_and_scores(checkpoint, joined(blocks), rate)[1])
+    )
     tried: dict[float, Errors] = {}
     for shift in Progress(BLANK_SHIFTS, "fitting the blank", unit="shifts"):
         tried[shift] = Errors()

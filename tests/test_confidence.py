@@ -117,7 +117,8 @@ def heard_by(checkpoint: Checkpoint, corpus: Corpus, folder: Path) -> Corpus:
     checkpoint.save(folder / "heard.pt")
     model, utterances = load_model(folder / "heard.pt"), []
     for utterance in corpus.utterances:
-        phones = [item.phone for item in model.hear(*read_samples(utterance.audio), False).phones]
+        samples, rate = read_samples(utterance.audio)
+        phones = [item.phone for item in model.hear([samples], rate, False).phones]
         phones[::4] = [ARPABET[(ARPABET.index(phone) + 1) % len(ARPABET)] for phone in phones[::4]]
         utterances.append(replace(utterance, phones=tuple(phones)))
     return replace(corpus, utterances=tuple(utterances))

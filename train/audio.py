@@ -6,7 +6,7 @@ import select
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .containers import Layout, find_sound
 from .errors import InputError
-from .source import Pieces, Source, Stretch, source_of
+from .stretches import Bytes, Pieces, Stretch, bytes_of
 
 Samples = NDArray[np.float32]
 
@@ -60,7 +60,7 @@ class Sound:
         InputError: no recording, a rate below LEAST_RATE, or no such channel.
     """
 
-    def __init__(self, source: Source, name: str, channel: int | None = None, layout: Layout | None = None) -> None:
+    def __init__(self, source: Bytes, name: str, channel: int | None = None, layout: Layout | None = None) -> None:
         """`name` is for errors; `channel` is the one to read, counted from 0: all by default."""
         self.name, self._source, self._channel = name, source, channel
         self._layout = find_sound(source) if layout is None else layout
@@ -133,21 +133,41 @@ class Sound:
         """As `blocks`, for what depends on the whole part, such as a transcript.
 
         Raises:
-            InputError: also, behind the last block, if it is shorter by more than ROUNDING, or its channels cancel out.
+            InputError: also, behind the last block, if the part is not whole; see `require`.
         """
-        yield from self.blocks(start, duration)
-        if self.seconds < duration - ROUNDING:
-            found = f"{self.name} has only {self.seconds:.2f} of its {duration:.2f} seconds"
-            raise InputError(f"{found}{f' ({self.fault})' if self.fault else ''}; copy the recording again")
+        left = round(duration * self.rate)
+        for block in self.blocks(start, duration + ROUNDING):
+            if left > 0:
+                yield block[:left]
+            left -= len(block)
+        self.require(start, duration)
+
+    def require(self, start: float, duration: float) -> None:
+        """Looks, behind the last block, at whether a part is there on which something depends; a duration of 0: all.
+
+        Raises:
+            InputError: it is shorter by more than ROUNDING, cut off at its very end, or its channels cancel out.
+        """
+        found = max(0.0, self._passed / self.rate - start)
+        if self.fault and (not duration or found < duration + ROUNDING):
+            of = f"its transcript takes {duration:.2f} seconds, " if duration else ""
+            raise InputError(f"{self.fault}; {of}copy or export it again")
+        if found < duration - ROUNDING:
+            of = f"{self.name} has only {found:.2f} of its {duration:.2f} seconds"
+            raise InputError(f"{of}; copy the recording again, or correct the manifest")
         if self.cancelled:
             raise InputError(self.cancelled)
 
     def _open(self, stretch: Stretch) -> tuple[Pieces, _Decoder]:
-        pieces = Pieces(self._source, stretch.pieces)
         try:
-            return pieces, _Decoder(pieces)
+            pieces = Pieces(self._source, stretch.pieces)
+            decoder = _Decoder(pieces)
+            if stretch.counted and stretch.frames is not None and decoder.frames < stretch.frames:
+                pieces = Pieces(self._source, stretch.counted)
+                decoder = _Decoder(pieces)
         except (OSError, RuntimeError, TypeError) as error:
             raise _unreadable(self.name, _words(error)) from error
+        return pieces, decoder
 
     def _follows(self, stretch: Stretch) -> bool:
         """Goes on with the next stretch, if it is of the same form."""
@@ -197,15 +217,17 @@ class Sound:
 
     def _end(self, stretch: Stretch, frames: int) -> None:
         """Compares the `frames` of a stretch with what its header tells."""
-        counted = self._decoder.frames if stretch.frames is None else stretch.frames
+        counted = stretch.frames
+        if counted is None and self._decoder.frames < UNCOUNTED and "MPEG" not in self._decoder.subtype:
+            counted = self._decoder.frames
         error = self._error if self._bytes.error is None else _words(self._bytes.error)
         if error and not self._passed:
             raise _unreadable(self.name, error)
-        if error:
+        if error and frames != stretch.frames:  # else it is something behind the sound
             self._unreadable(error)
         elif stretch.lost:
             self._cut(stretch.lost)
-        elif counted < UNCOUNTED and frames < counted - stretch.slack:
+        elif counted is not None and frames < counted - stretch.slack:
             self._cut(f"its header tells of {counted} samples, {frames} are there")
 
     def _cut(self, how: str) -> None:
@@ -240,7 +262,7 @@ def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
             status = os.fstat(file.fileno())
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             layout = _layout(path, stamp) if status.st_nlink else None
-            yield Sound(source_of(file), str(path), channel, layout)
+            yield Sound(bytes_of(file), str(path), channel, layout)
     except FileNotFoundError as error:
         raise _unreadable(str(path), "no such file") from error
     except (OSError, ValueError) as error:
@@ -251,7 +273,7 @@ def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
 def _layout(path: Path, _: tuple[int, ...]) -> Layout:
     """`find_sound` of a file, once for all that is read of it; the stamp tells whether it is still the same file."""
     with path.open("rb") as file:
-        return find_sound(source_of(file))
+        return find_sound(bytes_of(file))
 
 
 def _open(path: Path) -> BinaryIO:
@@ -260,20 +282,19 @@ def _open(path: Path) -> BinaryIO:
         descriptor = os.dup(sys.__stdin__.fileno()) if path == PIPE and sys.__stdin__ else os.open(path, os.O_RDONLY)
     except NotADirectoryError as error:
         raise FileNotFoundError from error
-    with open(descriptor, "rb", buffering=0):
+    try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):
             raise OSError("it is a folder")
-        if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
-            kept = _spool(descriptor)
-        elif stat.S_ISREG(kind):
-            kept = open(os.dup(descriptor), "rb")  # noqa: SIM115
-        else:
+        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
             raise OSError("it is a device")
-    if kept.seek(0, os.SEEK_END) == 0:
-        kept.close()
+        file = open(os.dup(descriptor), "rb") if stat.S_ISREG(kind) else _spool(descriptor)  # noqa: SIM115
+    finally:
+        os.close(descriptor)
+    if file.seek(0, os.SEEK_END) == 0:
+        file.close()
         raise OSError("it is empty")
-    return kept
+    return file
 
 
 def _spool(descriptor: int) -> BinaryIO:
@@ -315,7 +336,7 @@ def to_mono(samples: Samples, native: int, rate: int) -> Samples:
     return np.asarray(soxr.resample(samples.mean(axis=1), native, rate, quality="HQ"), np.float32)
 
 
-def joined(blocks: Iterator[Samples]) -> Samples:
+def joined(blocks: Iterable[Samples]) -> Samples:
     """Blocks [frames, channels] as one array; [0, 1] where there are none."""
     found = list(blocks)
     return np.concatenate(found) if found else np.empty((0, 1), np.float32)
@@ -350,4 +371,17 @@ def read_recording(
 def read_needed(path: Path, rate: int, start: float, duration: float, channel: int | None = None) -> Samples:
     """As `read_recording`, for what depends on the whole part; see `Sound.needed`."""
     with open_sound(path, channel) as sound:
-        return to_mono(joined(sound.needed(start, duration)), sound.rate, rate)
+        return needed_mono(sound, rate, start, duration)
+
+
+def check_whole(path: Path) -> None:
+    """Decodes a recording to its end. Raises InputError: it is damaged or cut; see `Sound.require`."""
+    with open_sound(path) as sound:
+        for _ in sound.blocks():
+            pass
+        sound.require(0.0, 0.0)
+
+
+def needed_mono(sound: Sound, rate: int, start: float, duration: float) -> Samples:
+    """`read_needed` of an open recording."""
+    return to_mono(joined(sound.needed(start, duration)), sound.rate, rate)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from . import packets
 from .packets import Found
-from .source import Source, Stretch
+from .stretches import Bytes, Stretch
 
 UNKNOWN = 0x7FFF0000
 """Sizes from here on are those of writers that did not know: ffmpeg's 0xffffffff, 0x80000000, sox's 0x7ffff000."""
@@ -39,7 +39,7 @@ class Layout:
     """Why what follows them cannot be read, if something does."""
 
 
-def find_sound(source: Source) -> Layout:
+def find_sound(source: Bytes) -> Layout:
     """The stretches of a file; one of all its bytes where the container is none of those below."""
     stretches: list[Stretch] = []
     at = source.skip_tags(0)
@@ -57,7 +57,7 @@ def find_sound(source: Source) -> Layout:
     return Layout(tuple(stretches) or (Stretch((range(source.size),)),))
 
 
-def _reader(source: Source, at: int) -> Callable[[Source, int], Found | None] | None:
+def _reader(source: Bytes, at: int) -> Callable[[Bytes, int], Found | None] | None:
     magic = source.at(at, 12)
     if magic[:4] in (b"RIFF", b"RIFX", b"RF64", b"BW64") and magic[8:] == b"WAVE":
         return _wav
@@ -84,7 +84,7 @@ class _Chunks:
     fault: str
 
 
-def _chunks(source: Source, at: int, order: Order, samples: bytes) -> _Chunks:
+def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
     """The chunks of the container at `at`, up to the next container or the end of the file.
 
     Args:
@@ -125,13 +125,13 @@ def _chunks(source: Source, at: int, order: Order, samples: bytes) -> _Chunks:
     return made
 
 
-def _padded(source: Source, end: int, size: int) -> int:
+def _padded(source: Bytes, end: int, size: int) -> int:
     """Where the chunk behind one that ends at `end` begins: chunks of odd size have a byte more, as a rule."""
     here = source.at(end, 4)
     return end if size % 2 == 0 or KNOWN.fullmatch(here) or source.is_container(end) else end + 1
 
 
-def _is_chunk(source: Source, at: int, order: Order) -> bool:
+def _is_chunk(source: Bytes, at: int, order: Order) -> bool:
     head = source.at(at, 8)
     whole = at + 8 + int.from_bytes(head[4:], order) <= source.size
     printable = all(0x20 <= byte < 0x7F for byte in head[:4])
@@ -146,7 +146,7 @@ def _missing(declared: int, there: int, frame: int) -> str:
     return f"it ends within a sample, after {there // frame}" if frame and there % frame else ""
 
 
-def _wav(source: Source, at: int) -> Found | None:
+def _wav(source: Bytes, at: int) -> Found | None:
     """A WAV file: RIFF, RIFX (big-endian), RF64 and BW64 (64-bit sizes, EBU Tech 3306)."""
     kind = source.at(at, 4)
     order: Order = "big" if kind == b"RIFX" else "little"
@@ -176,7 +176,7 @@ def _wav(source: Source, at: int) -> Found | None:
 UNCOMPRESSED = (b"NONE", b"twos", b"sowt", b"in24", b"in32", b"fl32", b"FL32", b"fl64", b"FL64", b"raw ")
 
 
-def _aiff(source: Source, at: int) -> Found | None:
+def _aiff(source: Bytes, at: int) -> Found | None:
     """An AIFF or AIFF-C file."""
     kind = source.at(at + 8, 4)
     chunks = _chunks(source, at, "big", b"SSND")
@@ -201,7 +201,7 @@ def _aiff(source: Source, at: int) -> Found | None:
 # A header, then samples.
 
 
-def _samples(source: Source, begin: int, declared: int, frame: int) -> tuple[range, str]:
+def _samples(source: Bytes, begin: int, declared: int, frame: int) -> tuple[range, str]:
     """The samples behind a header at `begin`, up to the next container or the end; and what they lack.
 
     Args:
@@ -215,7 +215,7 @@ def _samples(source: Source, begin: int, declared: int, frame: int) -> tuple[ran
     return range(begin, end), _missing(declared, end - begin, frame)
 
 
-def _au(source: Source, at: int) -> Found | None:
+def _au(source: Bytes, at: int) -> Found | None:
     """A Sun or NeXT file."""
     head = source.at(at, 24)
     begin, declared, coding, _, channels = (int.from_bytes(head[place : place + 4], "big") for place in range(4, 24, 4))
@@ -227,7 +227,7 @@ def _au(source: Source, at: int) -> Found | None:
     return [Stretch((head[:4] + (24).to_bytes(4, "big") + size + head[12:], sound), lost=lost)], sound.stop, ""
 
 
-def _sphere(source: Source, at: int) -> Found | None:
+def _sphere(source: Bytes, at: int) -> Found | None:
     """A NIST SPHERE file; libsndfile takes all bytes behind its header for sound."""
     length = source.at(at + 8, 8).strip()
     if not length.isdigit() or int(length) > GREATEST_CHUNK:

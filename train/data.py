@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .audio import Samples, read_recording
+from .audio import Samples, read_needed
 from .augment import Augmentation
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
@@ -26,21 +26,10 @@ from .files import write_atomically
 from .progress import Progress
 from .utterance import Utterance
 
-ROUNDING = 0.1
-"""Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
-
 
 def frames_needed(phones: Sequence[str]) -> int:
     """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
     return len(phones) + sum(a == b for a, b in pairwise(phones))
-
-
-def too_short(utterance: Utterance, seconds: float) -> str:
-    """What is wrong where so many seconds of an utterance can be read, "" if nothing is."""
-    if seconds >= utterance.duration - ROUNDING:
-        return ""
-    found = f"only {max(0.0, seconds):.2f} of its {utterance.duration:.2f} seconds"
-    return f"{utterance.audio} has {found}; copy the recording again"
 
 
 def energies_at(
@@ -49,16 +38,12 @@ def energies_at(
     speeds: Sequence[float],
     read: Callable[[Path, int, float, float, int | None], Samples] | None = None,
 ) -> list[Frames] | str:
-    """Log-mel energies at each speed, or what is wrong with the utterance; `read` stands for `read_recording`."""
-    rate = options.sample_rate
+    """Log-mel energies at each speed, or what is wrong with the utterance; `read` stands for `read_needed`."""
+    rate, read = options.sample_rate, read or read_needed
     try:
-        samples = (read or read_recording)(
-            utterance.audio, rate, utterance.start, utterance.duration, utterance.channel
-        )
+        samples = read(utterance.audio, rate, utterance.start, utterance.duration, utterance.channel)
     except InputError as error:
         return f"{utterance.label}: {error}"
-    if fault := too_short(utterance, len(samples) / rate):
-        return f"{utterance.label}: {fault}"
     energies = [
         log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
     ]

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
-from .source import Source, Stretch
+from .stretches import Bytes, Stretch
 
+JUNK = 1 << 16
+"""Bytes behind a sound that is known to be whole which may be anything, such as tags of other kinds."""
 Found = tuple[list[Stretch], int, str]
 """Stretches, where they end, and why what follows cannot be read (or "")."""
 
 
-def reader(source: Source, at: int) -> Callable[[Source, int], Found | None] | None:
+def reader(source: Bytes, at: int) -> Callable[[Bytes, int], Found | None] | None:
     """What finds the stretches of the packets that begin here, if some do."""
     head = source.at(at, 4)
     if head == b"fLaC":
@@ -21,7 +23,7 @@ def reader(source: Source, at: int) -> Callable[[Source, int], Found | None] | N
 # FLAC (RFC 9639).
 
 
-def _flac(source: Source, at: int) -> Found | None:
+def _flac(source: Bytes, at: int) -> Found | None:
     """A FLAC stream, shown without its count of samples, so that all of them are decoded."""
     info = source.at(at, 42)
     if len(info) < 42:
@@ -39,15 +41,15 @@ def _flac(source: Source, at: int) -> Found | None:
 
 # Ogg (RFC 3533).
 
-FIRST = 2
-"""Flag of the first page of a stream."""
+FIRST, LAST = 2, 4
+"""Flags of the first and the last page of a stream."""
 
 
-def _ogg(source: Source, at: int) -> Found | None:
+def _ogg(source: Bytes, at: int) -> Found | None:
     """A physical stream of Ogg: a stretch for each link of a chain, which begins with the first page of its streams."""
     stretches: list[Stretch] = []
     begin = position = at
-    starting, lost = True, ""
+    starting, lost, whole = True, "", False
     while source.at(position, 4) == b"OggS":
         head = source.at(position, 27)
         table = source.at(position + 27, head[26]) if len(head) == 27 else b""
@@ -59,11 +61,13 @@ def _ogg(source: Source, at: int) -> Found | None:
         if first and not starting:
             stretches.append(Stretch((range(begin, position),)))
             begin = position
-        starting, position = first, end
+        starting, position, whole = first, end, bool(head[5] & LAST)
     stretches.append(Stretch((range(begin, position),), lost=lost))
     behind = source.skip_tags(position)
     if lost or behind >= source.size or source.is_container(behind):
         return stretches, source.size if lost else position, ""
+    if whole and source.size - position <= JUNK:
+        return stretches, source.size, ""
     return stretches, position, "what follows is no page of Ogg"
 
 
@@ -106,20 +110,21 @@ def _count_at(head: bytes) -> int:
     return 4 + ((17 if mono else 32) if head[1] >> 3 & 1 else (9 if mono else 17))
 
 
-def _mpeg(source: Source, at: int) -> Found | None:
+def _mpeg(source: Bytes, at: int) -> Found | None:
     """MPEG audio: a stretch for each file that was joined, without tags, and with the right count of frames."""
     stretches: list[Stretch] = []
     runs: list[range] = []
     tag = count = samples = 0
     kind: tuple[int, ...] = ()
-    position, begin, fault, lost = at, at, "", ""
+    position, begin, lost, whole = at, at, "", False
 
     def close() -> None:
-        nonlocal count, lost
+        nonlocal count, lost, whole
         if position > begin:
             runs.append(range(begin, position))
         if runs:
             stretches.append(_counted(source, tuple(runs), tag, count, samples, lost))
+        whole = 0 < _declared(source, tag) <= count
         runs.clear()
         count, lost = 0, ""
 
@@ -145,20 +150,41 @@ def _mpeg(source: Source, at: int) -> Found | None:
             lost, size = "its last frame is incomplete", source.size - position
         position += size
     close()
-    if position < source.size and not source.is_container(position):
-        fault = "what follows is no frame of MPEG audio"
-    return None if fault and position < at + LEAST else (stretches, position, fault)
+    if position >= source.size or source.is_container(position):
+        return stretches, position, ""
+    if position < at + LEAST:
+        return None
+    if whole and source.size - position <= JUNK:
+        return stretches, source.size, ""
+    return stretches, position, "what follows is no frame of MPEG audio"
 
 
-def _counted(source: Source, runs: tuple[range, ...], tag: int, count: int, samples: int, lost: str) -> Stretch:
+def _counted(source: Bytes, runs: tuple[range, ...], tag: int, count: int, samples: int, lost: str) -> Stretch:
     """A stretch of `count` frames; a Xing or Info tag (at `tag`, 0: none) says no fewer."""
     first, frames, slack = runs[0].start, count * samples, DELAY * samples
-    if not tag or not source.at(tag + 7, 1)[0] & 1:
-        return Stretch(runs, frames, slack, lost)
-    declared = int.from_bytes(source.at(tag + 8, 4), "big")
+    declared = _declared(source, tag)
     if declared > count + 1:
         lost = f"its header tells of {declared * samples} samples, {frames} are there"
     if declared >= count:
         return Stretch(runs, frames, slack, lost)
-    head = source.at(first, tag + 8 - first) + count.to_bytes(4, "big")
-    return Stretch((head, range(tag + 12, runs[0].stop), *runs[1:]), frames, slack, lost)
+    if declared:
+        head = source.at(first, tag + 8 - first) + count.to_bytes(4, "big")
+        return Stretch((head, range(tag + 12, runs[0].stop), *runs[1:]), frames, slack, lost)
+    return Stretch(runs, frames, slack, lost, (_info(source.at(first, 4), count), *runs))
+
+
+def _declared(source: Bytes, tag: int) -> int:
+    """Frames that a Xing or Info tag tells of; 0: none."""
+    fields = source.at(tag + 4, 8)  # flags, of which 1 says that the count is there
+    return int.from_bytes(fields[4:], "big") if tag and len(fields) == 8 and fields[3] & 1 else 0
+
+
+def _info(head: bytes, count: int) -> bytes:
+    """A frame like that of a header, which holds nothing but an Info tag with a count of frames."""
+    head = bytes(
+        [head[0], head[1] | 1, (head[2] | 0xE0) & 0xED, head[3]]
+    )  # no checksum, no padding, the highest bitrate
+    frame = _frame(head)
+    assert frame is not None
+    tag = head.ljust(_count_at(head), b"\0") + b"Info" + (1).to_bytes(4, "big") + count.to_bytes(4, "big")
+    return tag.ljust(frame[0], b"\0")

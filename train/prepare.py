@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import soundfile
 from lhotse.audio import Recording
 from lhotse.supervision import SupervisionSegment
 
 from . import read_speech, timit, wsj
-from .audio import SPAN, check
+from .audio import open_sound
 from .corpus import Corpus, read_corpus
-from .data import frames_needed, too_short
+from .data import frames_needed
 from .dictionary import Words, read_dictionary
 from .errors import InputError
 from .features import FeatureOptions
@@ -167,21 +166,12 @@ def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -
 def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, SupervisionSegment] | str:
     """The utterance for lhotse, or what is wrong with it."""
     try:
-        with soundfile.SoundFile(utterance.audio) as file:
-            samples, rate, channels = file.frames, file.samplerate, file.channels
-            decoded = 0
-            for block in file.blocks(SPAN, dtype="float32", always_2d=True):
-                check(block, file, str(utterance.audio), decoded / rate)
-                decoded += len(block)
+        with open_sound(utterance.audio, utterance.channel) as sound:
+            samples, rate, channels = sum(map(len, sound.blocks())), sound.rate, sound.channels
+            sound.require(utterance.start, utterance.duration)
     except InputError as error:
         return f"{utterance.label}: {error}"
-    except (OSError, RuntimeError, TypeError) as error:
-        return f"{utterance.label}: cannot read {utterance.audio}: {str(error).strip()}"
-    if decoded != samples:
-        return f"{utterance.label}: {utterance.audio} is damaged: {decoded} of its {samples} samples can be decoded"
     there = samples / rate - utterance.start
-    if fault := too_short(utterance, there):
-        return f"{utterance.label}: {fault}"
     duration = min(utterance.duration, there) or there  # 0: that of the recording
     features = FeatureOptions()
     window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))

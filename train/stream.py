@@ -3,7 +3,6 @@
 lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utterances, whatever the corpus has.
 """
 
-import io
 import random as python_random
 import signal
 import threading
@@ -16,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
 import torch
 from lhotse.dataset.sampling.dynamic_bucketing import DynamicBucketingSampler, estimate_duration_buckets
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from .audio import Samples, decode, to_mono
+from .audio import Samples, Sound, needed_mono
 from .augment import Augmentation
 from .data import Batch, augmented_input, energies_at, normalisation_of, padded
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel
 from .sources import Item, Member, Source, find_source
+from .stretches import bytes_of
 from .transcripts import Fold, Reading, Transcripts
 from .utterance import Utterance
 
@@ -107,20 +106,17 @@ def _energies(item: Item, options: FeatureOptions, speed: float) -> Frames | str
 def _read_member(
     member: Member, archive: Path, rate: int, start: float, duration: float, channel: int | None = None
 ) -> Samples:
-    """A recording in a Shar archive, as `read_recording` gives it.
+    """A recording in a Shar archive, as `read_needed` gives it.
 
     Raises:
-        InputError: it is missing or damaged.
+        InputError: it is missing, damaged or too short.
     """
     try:
         with archive.open("rb") as file:
-            file.seek(member.offset)
-            content = io.BytesIO(file.read(member.size))
-        with soundfile.SoundFile(content) as recording:
-            samples, native = decode(recording, f"its recording in {archive}", start, duration, channel)
-    except (OSError, RuntimeError, TypeError, MemoryError) as error:
-        raise InputError(f"cannot read its recording in {archive}: {error}; write the archive again") from error
-    return to_mono(samples, native, rate)
+            source = bytes_of(file, member.offset, member.size)
+            return needed_mono(Sound(source, f"{archive} (its recording)", channel), rate, start, duration)
+    except OSError as error:
+        raise InputError(f"cannot read {archive}: {error.strerror}; write the archive again") from error
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from .audio import read_samples
+from .audio import check_whole
 from .corpus import Corpus
 from .dictionary import split_words
 from .errors import InputError
@@ -145,7 +145,7 @@ def _utterance(name: str, speaker: str, audio: Path) -> Utterance:
         text = _beside(audio, "TXT").read_text(encoding="ascii").split(maxsplit=2)[2]
     except (OSError, ValueError, IndexError) as error:
         raise InputError(f"the text of {audio} cannot be read: {error}; copy the corpus again") from error
-    read_samples(audio)  # which finds what a copy as text has damaged
+    check_whole(audio)
     phones = tuple(symbol for symbol, _, _ in times)
     extra = {"gender": speaker[0].lower()}
     return Utterance(name, speaker, audio, 0.0, times[-1][2], phones, " ".join(split_words(text)), times, extra)

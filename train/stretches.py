@@ -20,7 +20,7 @@ MAGICS = (b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM", b".snd", b"NIST_1A\n", b"
 
 
 @dataclass
-class Source:
+class Bytes:
     """A range of an open file, in which places count from 0."""
 
     file: BinaryIO
@@ -94,12 +94,14 @@ class Stretch:
     """Of them, those that a decoder may leave out: what the encoder added at both ends."""
     lost: str = ""
     """What is missing at its end."""
+    counted: tuple[bytes | range, ...] = ()
+    """Pieces under a header that counts the samples, for a decoder that expects fewer of the other pieces."""
 
 
 class Pieces(io.RawIOBase):
     """Bytes and ranges of a file, read as one file; what goes wrong in the file ends it, and is kept."""
 
-    def __init__(self, source: Source, pieces: tuple[bytes | range, ...]) -> None:
+    def __init__(self, source: Bytes, pieces: tuple[bytes | range, ...]) -> None:
         self._source = source
         self._pieces = [piece for piece in pieces if len(piece)]
         self._begins = [0]
@@ -145,7 +147,7 @@ class Pieces(io.RawIOBase):
         return done
 
 
-def source_of(file: BinaryIO, begin: int = 0, size: int | None = None) -> Source:
+def bytes_of(file: BinaryIO, begin: int = 0, size: int | None = None) -> Bytes:
     """The bytes of an open file, or `size` of them from `begin` on."""
     end = file.seek(0, io.SEEK_END)
-    return Source(file, begin, end - begin if size is None else max(0, min(size, end - begin)))
+    return Bytes(file, begin, end - begin if size is None else max(0, min(size, end - begin)))
