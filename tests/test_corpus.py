@@ -175,7 +175,10 @@ def test_recordings_that_decode_in_part_or_not_at_all_are_named(manifest: Path, 
     (folder / "cut.flac").write_bytes((folder / "cut.flac").read_bytes()[:40_000])
     (folder / "bare.raw").write_bytes(b"0" * 32_000)
     (folder / "empty.wav").write_bytes(b"")
-    write(manifest, [line(0), *(line(n, audio=a) for n, a in enumerate(("cut.flac", "bare.raw", "empty.wav"), 1))])
+    write(
+        manifest,
+        [line(0), *(line(n, audio=a, duration=3.0) for n, a in enumerate(("cut.flac", "bare.raw", "empty.wav"), 1))],
+    )
     summary = prepare_jsonl(manifest, tmp_path / "prepared")
     assert summary["parts"]["train"]["utterances"] == 1
     assert [problem.split(": ")[1] for problem in summary["problems"]] == ["u1", "u2", "u3"]
