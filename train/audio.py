@@ -46,7 +46,7 @@ UNCOUNTED = 1 << 62
 """Samples from which on libsndfile's count means that it knows none."""
 
 
-class _Decoder(soundfile.SoundFile):
+class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
     """Does not move to where it is after each read, which costs time and changes what lossy formats give."""
 
     def seekable(self) -> bool:
@@ -194,7 +194,7 @@ class Sound:
         """Up to so many samples; fewer at the end, or where decoding fails."""
         block = np.full((frames, self.channels), np.nan, np.float32)
         try:
-            return self._decoder.read(out=block)
+            return np.asarray(self._decoder.read(out=block), np.float32)
         except (OSError, RuntimeError) as error:
             self._error = _words(error)
             empty = np.isnan(block[:, 0])
