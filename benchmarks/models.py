@@ -40,9 +40,9 @@ from tetraphone.train.files import machine
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.progress import Progress
+from tetraphone.train.resume import recorded
 from tetraphone.train.scoring import Errors, matches
 from tetraphone.train.timit import folded, read_timit, scored
-from tetraphone.train.training import recorded
 
 RATE = 16000
 FIGURES = "figures.json"

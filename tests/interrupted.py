@@ -22,7 +22,7 @@ MOMENTS = (
     (torch, "save"),
     (Path, "replace"),
     (Path, "unlink"),
-    (training.SummaryWriter, "add_scalar"),
+    (training.Events, "add"),
 )
 
 

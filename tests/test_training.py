@@ -26,6 +26,7 @@ from tetraphone.train.augment import SpecAugment
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
+from tetraphone.train.events import Events
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import AcousticModel, NetworkOptions, load_checkpoint
 from tetraphone.train.objective import Ctc
@@ -156,8 +157,8 @@ def files(folder: Path) -> set[str]:
 def stop_after_an_epoch(corpus: Path, folder: Path, options: TrainOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     end_epoch = Run._end_epoch
 
-    def stopped(run: Run, writer: Any) -> None:
-        end_epoch(run, writer)
+    def stopped(run: Run, events: Events) -> None:
+        end_epoch(run, events)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -201,7 +202,7 @@ def test_a_run_stopped_while_it_tidies_up_resumes(
 
     def stopped(path: Path, missing_ok: bool = False) -> None:
         unlink(path, missing_ok)
-        if path.stem == "train":
+        if path.stem == "train" and (folder / "curves.png").exists():
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "unlink", stopped)
@@ -263,7 +264,7 @@ def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole
     resume = partial(train, (str(tiny_corpus),), tmp_path / "run", resume=True, say=lambda line: None)
     assert resume(options=replace(options, init=str(moved)))["model"] == str(tmp_path / "run" / "model.pt")
     then.save(moved)
-    with pytest.raises(InputError, match=r"made with other options \(init\)"):
+    with pytest.raises(InputError, match="the init changed since"):
         resume(options=replace(options, init=str(moved)))
 
 
@@ -329,7 +330,6 @@ def test_resuming_what_was_never_started_is_refused(tiny_corpus: Path, tmp_path:
         (replace(OPTIONS, seed=2, clip=1.0), "clip, seed"),
         (replace(OPTIONS, network=replace(OPTIONS.network, hidden=32)), "hidden"),
         (replace(OPTIONS, features=replace(OPTIONS.features, bands=13)), "bands"),
-        (replace(OPTIONS, dev=("other.jsonl",)), "dev"),
     ],
 )
 def test_resuming_with_other_options_is_refused_by_name(
@@ -353,7 +353,7 @@ def test_a_run_older_than_an_option_resumes_without_it(tiny_corpus: Path, tmp_pa
 
 
 def test_resuming_on_another_corpus_is_refused(whole: Path) -> None:
-    with pytest.raises(InputError, match=r"\(corpora\)"):
+    with pytest.raises(InputError, match=r"no manifest other\.jsonl"):
         train(("other.jsonl",), whole, OPTIONS, True, silent)
 
 
@@ -701,7 +701,7 @@ def test_halving_follows_the_development_error(tmp_path: Path, monkeypatch: pyte
     found = []
     for error in (80.0, 70.0, 69.95, 60.0, 61.0, 50.0):
         monkeypatch.setattr(Run, "evaluated", lambda _, error=error: error)
-        run._end_epoch(SummaryWriterStub())  # type: ignore[arg-type]
+        run._end_epoch(EventsStub())  # type: ignore[arg-type]
         found.append(run.learning_rate())
     assert found == pytest.approx([0.2, 0.2, 0.1, 0.1, 0.05, 0.05])
     assert run.best == 50.0
@@ -711,9 +711,8 @@ class Unsaved:
     def save(self, path: Path) -> None: ...
 
 
-class SummaryWriterStub:
-    def add_scalar(self, *_: Any) -> None: ...
-    def flush(self) -> None: ...
+class EventsStub:
+    def add(self, *_: Any) -> None: ...
 
 
 @pytest.mark.parametrize(("frames", "bands"), [(1, 3), (5, 8), (200, 40), (1000, 12)])

@@ -1,9 +1,11 @@
 """Features of whole corpora in one memory-mapped file, and the batches drawn from it."""
 
+import hashlib
 import json
 import multiprocessing
 import os
 import threading
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -23,6 +25,7 @@ from .augment import Augmentation
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
 from .files import write_atomically
+from .identity import RECORDINGS, utterances_digest
 from .progress import Progress
 from .utterance import Utterance
 
@@ -76,6 +79,8 @@ class FeatureStore:
     utterances: tuple[Utterance, ...]
     problems: tuple[str, ...]
     """What was left out, and why."""
+    source: str
+    """What it was made of, a digest."""
 
     def mel(self, index: int, speed: int = 0) -> Frames:
         """Log-mel energies [frames, bands] of one utterance."""
@@ -120,29 +125,43 @@ def extract(
     Raises:
         InputError: no utterance is usable, or a worker died.
     """
-    index_path = path.with_suffix(".npz")
-    source = json.dumps([asdict(options), list(speeds), [utterance.id for utterance in utterances]])
-    if not index_path.exists() or np.load(index_path)["source"] != source:
-        _compute(utterances, options, path, index_path, speeds, workers, source)
-    index = np.load(index_path)
-    if not len(index["kept"]):
-        raise InputError(
-            f"no utterance is usable; the first of {len(index['problems'])} faults: {index['problems'][0]}"
-        )
-    energies = np.memmap(path, np.float32, "r").reshape(-1, options.bands)
-    kept = tuple(utterances[position] for position in index["kept"])
-    return FeatureStore(energies, index["ends"], kept, tuple(map(str, index["problems"])))
+    identity = [asdict(options), list(speeds), utterances_digest(utterances, path.parent / RECORDINGS)]
+    source = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+    store = _opened(utterances, options, path, source)
+    if store is None:
+        _compute(utterances, options, path, speeds, workers, source)
+        store = _opened(utterances, options, path, source)
+    if store is None:
+        raise InputError(f"{path} is not what was written to it; does another process write there?")
+    if not store.utterances:
+        raise InputError(f"no utterance is usable; the first of {len(store.problems)} faults: {store.problems[0]}")
+    return store
+
+
+def _opened(utterances: Sequence[Utterance], options: FeatureOptions, path: Path, source: str) -> FeatureStore | None:
+    """What lies in `path`, if it is whole and of this source."""
+    try:
+        with np.load(path.with_suffix(".npz")) as index:
+            kept, ends, problems, made_of = (index[name] for name in ("kept", "ends", "problems", "source"))
+        rows = ends[-1, -1] if len(ends) else 0
+        if made_of != source or path.stat().st_size != rows * options.bands * np.dtype(np.float32).itemsize:
+            return None
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+        return None
+    energies = np.memmap(path, np.float32, "r") if rows else np.empty(0, np.float32)
+    used = tuple(utterances[position] for position in kept)
+    return FeatureStore(energies.reshape(-1, options.bands), ends, used, tuple(map(str, problems)), source)
 
 
 def _compute(
     utterances: Sequence[Utterance],
     options: FeatureOptions,
     path: Path,
-    index_path: Path,
     speeds: Sequence[float],
     workers: int,
     source: str,
 ) -> None:
+    index_path = path.with_suffix(".npz")
     kept, ends, problems, row = [], [], [], 0
     job = partial(energies_at, options=options, speeds=speeds)
     context = multiprocessing.get_context("spawn")
@@ -164,6 +183,8 @@ def _compute(
                     ends.append(row)
         except BrokenProcessPool as error:
             raise InputError("a process that computes features died; is there memory left?") from error
+        file.flush()
+        index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside other features
     with write_atomically(index_path) as temporary:
         columns = np.array(ends, np.int64).reshape(-1, len(speeds))
         np.savez(

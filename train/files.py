@@ -140,6 +140,19 @@ def new_folder(path: Path) -> Iterator[Path]:
         yield path
 
 
+def claimed(folder: Path, resume: bool) -> contextlib.AbstractContextManager[object]:
+    """The folder of a run, for this process alone: a new one, or with `resume` one that is there.
+
+    Raises:
+        InputError: it is used, or is not there, or another process works in it.
+    """
+    if not resume:
+        return new_folder(folder)
+    if not folder.is_dir():
+        raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
+    return locked(folder)
+
+
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keeps other processes out of a folder that is there; the system frees it when this process ends, however it does.

@@ -3,7 +3,7 @@
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import InputError
 from .features import FeatureOptions
@@ -15,12 +15,20 @@ def default_threads() -> int:
     return max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
+def free(**default: Any) -> Any:
+    """A field that decides no weight by itself, so that a run may go on with another value."""
+    return field(metadata={"decides": False}, **default)
+
+
 @dataclass(frozen=True)
 class TrainOptions:
-    """How to train; with the corpora, all that decides the final weights on one machine."""
+    """How to train; with what the corpora hold, all that decides the final weights on one machine.
+
+    Of paths the content decides, see `train.identity`.
+    """
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
-    init: str = ""
+    init: str = free(default="")
     """A checkpoint to start from: its weights, network, features and normalisation; only dropout is this run's. With
     other phones the output layer is new."""
     phones: Literal["arpabet", "corpus"] = "arpabet"
@@ -28,15 +36,15 @@ class TrainOptions:
     keep_silences: bool = False
     """Learn silences of the transcripts (sil, sp, pau, h#, ...) as phones; only with --phones corpus. They are left out
     otherwise, and counted."""
-    fold: str = ""
+    fold: str = free(default="")
     """A table of phones that stand for the transcripts' symbols: a line each, `ax AH`, or `q` alone, which leaves it
     out. Symbols that it lacks stay as they are."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
-    dev: tuple[str, ...] = ()
+    dev: tuple[str, ...] = free(default=())
     """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
-    alignments: str = ""
+    alignments: str = free(default="")
     """A file of the states of frames, as `tetraphone reproduce` writes, to train frame by frame; else by CTC."""
-    teacher: tuple[str, ...] = ()
+    teacher: tuple[str, ...] = free(default=())
     """Checkpoints of larger networks, of the same phones and features, to learn from as well (distillation): from the
     normalised mean of their log posteriors."""
     teacher_share: float = 0.5
@@ -79,16 +87,16 @@ class TrainOptions:
     """Of weights, order, dropout and augmentation."""
     rounding: Literal["none", "int8", "int4"] = "none"
     """Train weights to be quantised: they count as rounded, gradients pass straight through. Uni-directional only."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Literal["auto", "cpu", "cuda"] = free(default="auto")
     """auto: a GPU where torch finds one."""
     bfloat16: bool = False
     """Multiply in bfloat16 (autocast); weights and loss stay float32. Left out on processors without instructions for
-    it (AVX512-BF16, AMX); with them a step of 3 × 320 reals takes a third less time."""
+    it (AVX512-BF16, AMX); with them a step of 3 × 320 reals takes a third less time. A run goes on as it began."""
     fused: bool = False
     """AdamW's update in one kernel; on a GPU only."""
-    threads: int = field(default_factory=default_threads)
+    threads: int = free(default_factory=default_threads)
     """Processor threads; the same number gives the same bits."""
-    checkpoint_steps: int = 200
+    checkpoint_steps: int = free(default=200)
     """Steps from checkpoint to checkpoint: what a kill can cost."""
 
     @property

@@ -24,6 +24,7 @@ from .augment import Augmentation
 from .data import Batch, augmented_input, energies_at, normalisation_of, padded
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel
+from .identity import digest_of, glimpse
 from .sources import Item, Member, Source, find_source
 from .stretches import bytes_of
 from .transcripts import Fold, Reading, Transcripts
@@ -394,3 +395,21 @@ def streamed_normalisation(
         fault = problems.first[0] if problems.first else "it is empty"
         raise InputError(f"no utterance of {', '.join(corpora)} is usable: {fault}")
     return normalisation_of((mel for part in ([one], first) for mel in part), options.bands)
+
+
+def streamed_digest(
+    corpora: Sequence[str], phone_index: dict[str, int], *, part: str = "train", fold: Fold | None = None
+) -> str:
+    """See `digest_of`, over all utterances of the corpora, whose recordings are glimpsed at.
+
+    Raises:
+        InputError: a corpus is missing.
+    """
+    stream = Stream(tuple(find_source(spec, part) for spec in corpora))
+    items = stream.read(Reading(Transcripts(tuple(phone_index), fold=fold)), _unheard)
+
+    def seen(item: Item) -> tuple[Utterance, str]:
+        place = () if item.member is None else (item.member.offset, item.member.size)
+        return item.utterance, glimpse(item.utterance.audio, *place)
+
+    return digest_of(map(seen, items))

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -77,15 +78,25 @@ def listen(
     With several it is the mean of their log posteriors, normalised: what any of them holds very unlikely stays so.
     """
     index_path = path.with_suffix(".npz")
-    ids = [utterance.id for utterance in store.utterances]
-    source = json.dumps([checkpoints_digest(teachers), store.ends.tolist(), ids])
-    if not index_path.exists() or np.load(index_path)["source"] != source:
-        index_path.unlink(missing_ok=True)  # a kill between the two must not leave it beside another's posteriors
+    source = json.dumps([checkpoints_digest(teachers), store.source, bfloat16])
+    width = len(teachers[0].phones) + 1
+    ends = _ends(path, source, width)
+    if ends is None:
         ends = _listen(teachers, store, path, device, bfloat16)
         with write_atomically(index_path) as temporary:
             np.savez(temporary, ends=ends, source=source)
-    posteriors = np.memmap(path, np.float16, "r").reshape(-1, len(teachers[0].phones) + 1)
-    return Lesson(posteriors, np.load(index_path)["ends"])
+    return Lesson(np.memmap(path, np.float16, "r").reshape(-1, width), ends)
+
+
+def _ends(path: Path, source: str, width: int) -> NDArray[np.int64] | None:
+    """Where each utterance ends in `path`, if it is whole and of this source."""
+    try:
+        with np.load(path.with_suffix(".npz")) as index:
+            ends: NDArray[np.int64] = index["ends"]
+            whole = path.stat().st_size == ends[-1, -1] * width * np.dtype(np.float16).itemsize
+            return ends if whole and index["source"] == source else None
+    except (OSError, EOFError, KeyError, ValueError, IndexError, zipfile.BadZipFile):
+        return None
 
 
 def _listen(
@@ -119,6 +130,8 @@ def _listen(
                     row += len(part)
                     ends[index, speed] = row
             bar.update(len(indices))
+        file.flush()
+        path.with_suffix(".npz").unlink(missing_ok=True)  # a kill must not leave it beside another's posteriors
     return ends
 
 

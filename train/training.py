@@ -1,13 +1,12 @@
 """The training run, downwards: options, data, model, loop, pictures."""
 
 import copy
-import hashlib
 import json
 import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -18,14 +17,15 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel
 from torch.profiler import record_function
-from torch.utils.tensorboard import SummaryWriter
 
 from .augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from .corpus import Corpus, read_corpus
 from .data import Batch, FeatureStore, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
+from .events import Events
 from .features import FeatureOptions
-from .files import locked, new_folder, remove_partial, write_atomically
+from .files import append, claimed, remove_partial, write_atomically
+from .identity import RECORDINGS, file_digest, utterances_digest
 from .model import (
     AcousticModel,
     Checkpoint,
@@ -43,20 +43,23 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .progress import Progress
+from .resume import COOLDOWN, STATE, check_options, check_sources, check_state, differences
 from .sources import corpus_parts
-from .stream import StreamedBatches, streamed_normalisation
+from .stream import StreamedBatches, streamed_digest, streamed_normalisation
 from .teacher import Distilled, check_teacher, checkpoints_digest, listen
 from .transcripts import read_fold
 from .utterance import Utterance
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
+PROBLEMS = "problems.txt"
+FEATURES = ("train.f32", "dev.f32", "teacher.f16")
 SPEEDS = (1.0, 0.9, 1.1)
 HOLD_OUT_SEED = 1
 """Of the choice of speakers held out: the same for runs of every seed."""
+DIVERGED = ("non-finite", "without overflow", "linalg")
+"""In the words of torch, of numbers that are not finite, or too great to be reals of 32 bits."""
 LONGEST_EIGENBASIS = 1024
 """Longest side of a weight that SOAP finds an eigenbasis for; along longer ones it is Adam."""
-COOLDOWN = 0.3
-"""Share of the steps over which the learning rate of the schedule `cooldown` falls."""
 
 
 def _silent(line: str) -> None:
@@ -116,14 +119,6 @@ def read_development(corpora: Iterable[str], options: TrainOptions, phones: Coll
 def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
     """All phones of the utterances, in order of the alphabet."""
     return tuple(sorted({phone for corpus in corpora for utterance in corpus for phone in utterance.phones}))
-
-
-def recorded(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as JSON has them, nested ones under their own names, as the command line calls them."""
-    flat: dict[str, Any] = {}
-    for name, value in json.loads(json.dumps(options)).items():
-        flat |= recorded(value) if isinstance(value, dict) else {name: value}
-    return flat
 
 
 def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
@@ -206,69 +201,80 @@ class Run:
 
     @property
     def record(self) -> dict[str, Any]:
-        """All that decides the weights, for the checkpoint."""
+        """The options, for the checkpoint."""
         return {**asdict(self.options), "corpora": list(self.corpora)}
 
     def saved(self) -> dict[str, Any] | None:
         """The content of the last checkpoint, None before the first.
 
         Raises:
-            InputError: the file is damaged, or was made with other options.
+            InputError: the file is damaged, or of other options.
         """
         path = self.folder / LAST
         if not path.exists():
             return None
         content = read_content(path)
-        records = asdict(TrainOptions()), self.record, content["options"]
-        defaults, ours, theirs = map(recorded, records)
-        theirs = defaults | theirs  # an option that is newer than the file was not used
-        sources = content["training"].get("sources", {})  # runs of before there were some have none
-        same = {name for name in sources if sources[name] == self.sources.get(name)}
-        different = sorted(name for name in ours | theirs if ours.get(name) != theirs.get(name) and name not in same)
-        if new := sorted(self.sources.keys() & sources.keys() - same - {*different}):
-            raise InputError(f"the {' and the '.join(new)} changed since {path} was made; train anew")
-        if different == ["epochs"] and ours["schedule"] == "cooldown":
-            before = content["training"]["epoch"] + (content["training"]["batch"] > 0)  # the rate falls no earlier
-            if before <= (1 - COOLDOWN) * min(ours["epochs"], theirs["epochs"]):
-                return content
-        if different:
-            raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
+        check_state(content, path)
+        check_options(content, path, self.options)
         return content
 
     def prepare(self, say: Callable[[str], None]) -> None:
-        """Reads the corpora, builds the model, computes features."""
+        """All that goes before the first step of a new run."""
+        self.read(say, None)
+        self.build(say, None)
+        self.compute(say)
+
+    def read(self, say: Callable[[str], None], saved: dict[str, Any] | None) -> None:
+        """The corpora, and what the network is to learn from them.
+
+        Args:
+            saved: the content of the checkpoint that it began with, see `saved`.
+
+        Raises:
+            InputError: a corpus or option is wrong, or the run began with another.
+        """
         options = self.options
         if options.stream:
             self.phones = ARPABET
             read = read_development(self.corpora, options, ARPABET)
             if not read:
                 raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
-            train, dev = list[Utterance](), [utterance for corpus in read for utterance in corpus.utterances]
-            problems = [problem for corpus in read for problem in corpus.problems]
+            self.train, self.held = [], [utterance for corpus in read for utterance in corpus.utterances]
+            self.problems = [problem for corpus in read for problem in corpus.problems]
         else:
-            train, dev, problems = read_training_sets(self.corpora, options, say)
-            self.phones = ARPABET if options.phones == "arpabet" else phone_set([train, dev])
+            self.train, self.held, self.problems = read_training_sets(self.corpora, options, say)
+            self.phones = ARPABET if options.phones == "arpabet" else phone_set([self.train, self.held])
         self.objective: Objective = Ctc(self.phones)
         for teacher, path in zip(self.teachers, options.teacher, strict=True):
             check_teacher(teacher, path, self.phones, options.features)
         if options.alignments:
             alignments = Alignments.load(Path(options.alignments))
             self.objective, self.phones = Frames(alignments), alignments.topology.phones
-            if strange := sorted(set(phone_set([train, dev])) - set(self.phones)):
-                raise InputError(f"{options.alignments} has no states for the phones {' '.join(strange)}; align again")
+            if strange := sorted(set(phone_set([self.train, self.held])) - set(self.phones)):
+                raise InputError(f"{options.alignments} lacks states for the phones {' '.join(strange)}; align again")
+            self.sources["alignments"] = file_digest(Path(options.alignments))
         self.phone_index = score_index(self.phones)
-        self._build(say)
+        if self.processes.first:  # whose refusal ends the others
+            known = self.features / RECORDINGS
+            parts = [utterances_digest(part, known) for part in (self.train, self.held)]
+            if options.stream:
+                parts[0] = streamed_digest(self.corpora, self.phone_index, fold=read_fold(options.fold))
+            self.sources["corpora"] = " ".join(parts)
+            if saved is not None:
+                check_sources(saved, self.folder / LAST, self.sources)
+
+    def compute(self, say: Callable[[str], None]) -> None:
+        """Features, and what the teachers say of them."""
+        options = self.options
         if not self.processes.first:
             self.processes.wait()  # The first computes the features, the others open them.
-        ids = [[utterance.id for utterance in part] for part in (train, dev)]
-        self.sources["corpora"] = hashlib.sha256(json.dumps(ids).encode()).hexdigest()
-        self.dev = extract(dev, options.features, self.features / "dev.f32", SPEEDS[:1], options.threads)
-        problems += self.dev.problems
+        self.dev = extract(self.held, options.features, self.features / "dev.f32", SPEEDS[:1], options.threads)
+        problems = [*self.problems, *self.dev.problems]
         self.batches: StoredBatches | StreamedBatches
         if options.stream:
             self.batches = self._stream()
         else:
-            self.batches = self._stored(train)
+            self.batches = self._stored(self.train)
             problems += self.batches.problems
             if self.teachers:
                 self.objective = self._taught(self.batches.store)
@@ -278,12 +284,12 @@ class Run:
         for note in self.batches.notes if isinstance(self.batches, StreamedBatches) else ():
             say(note)
         many = "streamed" if isinstance(self.batches, StreamedBatches) else self.batches.utterances
-        voices, minutes = len({u.speaker for u in dev}), sum(u.duration for u in dev) / 60
-        say(f"{many} training utterances; for development {len(dev)} by {voices} speakers, {minutes:.1f} minutes")
+        voices, minutes = len({u.speaker for u in self.held}), sum(u.duration for u in self.held) / 60
+        say(f"{many} training utterances; for development {len(self.held)} by {voices} speakers, {minutes:.1f} minutes")
         if problems:
-            say(f"left out {len(problems)} utterances, listed in {self.folder / 'problems.txt'}: first, {problems[0]}")
+            say(f"left out {len(problems)} utterances, listed in {self.folder / PROBLEMS}: first, {problems[0]}")
             if self.processes.first:
-                with write_atomically(self.folder / "problems.txt") as temporary:
+                with write_atomically(self.folder / PROBLEMS) as temporary:
                     temporary.write_text("\n".join(problems) + "\n", encoding="utf-8")
 
     @property
@@ -341,8 +347,8 @@ class Run:
             world_size=self.processes.count,
         )
 
-    def _build(self, say: Callable[[str], None]) -> None:
-        """The model and its optimiser."""
+    def build(self, say: Callable[[str], None], saved: dict[str, Any] | None) -> None:
+        """The model and its optimiser, as they were saved."""
         options = self.options
         generator = torch.Generator().manual_seed(options.seed)
         scores = outputs(self.phones, self.objective.states)
@@ -357,12 +363,43 @@ class Run:
         fused = options.fused and options.optimizer == "adamw" and self.processes.device.type == "cuda"
         if options.fused and not fused:
             say("--fused is left out: it takes AdamW and a GPU")
-        self.bfloat16 = options.bfloat16 and (self.processes.device.type == "cuda" or multiplies_bfloat16())
-        if options.bfloat16 and not self.bfloat16:
-            say("--bfloat16 is left out: this processor has no instructions for it, and is slower so")
+        self._choose_arithmetic(say, saved)
         self.optimizer = self._optimizer(fused)
         self.parallel = self.processes.parallel(self.model)
         self.average = AveragedModel(self.model, avg_fn=self._averaged) if options.average_steps else None
+        if saved is not None:
+            self.restore(saved)
+            for line in differences(saved["training"]["used"], self.used):
+                say(line)
+
+    def _choose_arithmetic(self, say: Callable[[str], None], saved: dict[str, Any] | None) -> None:
+        """Whether to multiply in bfloat16, as the run did from its start.
+
+        Raises:
+            InputError: it did, and this processor cannot.
+        """
+        able = self.processes.device.type == "cuda" or multiplies_bfloat16()
+        self.bfloat16 = self.options.bfloat16 and able
+        if saved is not None and saved["training"]["used"]["bfloat16"] != self.bfloat16:
+            if not self.bfloat16:
+                raise InputError(
+                    f"{self.folder / LAST} was trained in bfloat16, for which this processor has no instructions; "
+                    "go on where there are some, or train anew"
+                )
+            self.bfloat16 = False
+            say("goes on without bfloat16, as it began: that processor had no instructions for it")
+        elif self.options.bfloat16 and not able:
+            say("--bfloat16 is left out: this processor has no instructions for it, and is slower so")
+
+    @property
+    def used(self) -> dict[str, Any]:
+        """By what arithmetic the weights are found, which the options leave to the machine."""
+        return {
+            "bfloat16": self.bfloat16,
+            "device": self.processes.device.type,
+            "threads": self.options.threads,
+            "processes": self.processes.count,
+        }
 
     def _optimizer(self, fused: bool) -> torch.optim.Optimizer:
         options, parameters = self.options, self.model.parameters()
@@ -451,7 +488,6 @@ class Run:
     def checkpoint(self) -> Checkpoint:
         """The model as it is, and what `restore` needs."""
         average = {} if self.average is None else {"average": self.average.state_dict()}
-        counts = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches")
         return Checkpoint(
             self.model,
             self.options.network,
@@ -463,7 +499,7 @@ class Run:
             training={
                 "optimizer": self.optimizer.state_dict(),
                 **average,
-                **{name: getattr(self, name) for name in (*counts, "infinite", "sources")},
+                **{name: getattr(self, name) for name in (*STATE, "sources", "used")},
             },
         )
 
@@ -471,18 +507,19 @@ class Run:
         """Continues from what `saved` gave.
 
         Raises:
-            InputError: the corpora are no longer those that the run began with.
+            InputError: it is of another network or optimiser.
         """
-        checkpoint = from_content(content, self.folder / LAST)
-        self.model.load_state_dict(checkpoint.model.state_dict())
-        training = dict(checkpoint.training)
-        if training.pop("sources", self.sources)["corpora"] != self.sources["corpora"]:
-            raise InputError(f"the corpora changed since {self.folder / LAST} was made; train anew")
-        self.optimizer.load_state_dict(training.pop("optimizer"))
-        if self.average is not None:
-            self.average.load_state_dict(training.pop("average"))
-        for name, value in training.items():
-            setattr(self, name, value)
+        path, training = self.folder / LAST, content["training"]
+        weights = from_content(content, path).model.state_dict()
+        try:
+            self.model.load_state_dict(weights)
+            self.optimizer.load_state_dict(training["optimizer"])
+            if self.average is not None:
+                self.average.load_state_dict(training["average"])
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(f"{path} is not of this run: {error}; put back its own, or train anew") from error
+        for name in STATE:
+            setattr(self, name, training[name])
 
     def run(self, say: Callable[[str], None]) -> float:
         """Trains to the end; returns the development error of the best epoch."""
@@ -490,7 +527,7 @@ class Run:
         if not self.processes.first:
             return self._follow()
         self._truncate_metrics()
-        writer = SummaryWriter(str(self.folder), purge_step=self.step + (self.batch == 0))  # an epoch's end is kept
+        events = Events(self.folder, self.step + (self.batch == 0))  # an epoch's end is kept
         total = options.epochs * self.steps_per_epoch
         with Progress[None](what="training", total=total, unit="steps", initial=self.step, leave=True) as bar:
             while self.epoch < options.epochs:
@@ -500,8 +537,7 @@ class Run:
                     bar.update(loss=f"{self.loss_sum / self.loss_batches:.3f}", dev_error=f"{self.last_error:.1f}")
                     if self.step % options.checkpoint_steps == 0:
                         self.checkpoint().save(self.folder / LAST)
-                self._end_epoch(writer)
-        writer.close()
+                self._end_epoch(events)
         if self.infinite:
             names = ", ".join(dict.fromkeys(self.infinite))
             say(f"{len(self.infinite)} times an utterance was left out, too short for its phones: {names}")
@@ -525,7 +561,7 @@ class Run:
         self.step, self.batch = self.step + 1, self.batch + 1
         self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
 
-    def _end_epoch(self, writer: SummaryWriter) -> None:
+    def _end_epoch(self, events: Events) -> None:
         error = self.processes.from_first(self.evaluated())
         metrics = {
             "epoch": self.epoch + 1,
@@ -536,11 +572,8 @@ class Run:
         }
         if self._count_epoch(error):
             replace(self.checkpoint(), model=self.kept, training={}).save(self.folder / MODEL)
-        with (self.folder / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
-        for name in ("loss", self.options.measure, "learning_rate"):
-            writer.add_scalar(name, metrics[name], self.step)
-        writer.flush()
+        append(self.folder / METRICS, (json.dumps(metrics) + "\n").encode())
+        events.add(self.step, {name: metrics[name] for name in ("loss", self.options.measure, "learning_rate")})
         self.checkpoint().save(self.folder / LAST)
 
     def _count_epoch(self, error: float) -> bool:
@@ -563,10 +596,22 @@ class Run:
         """Of a finished run, unless they lie in a folder that was given."""
         if self.keeps_features:
             return
-        for name in ("train.f32", "dev.f32", "teacher.f16"):
+        for name in FEATURES:
             path = self.folder / name  # a kill between the two must leave no index without its features
             path.with_suffix(".npz").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
+        (self.folder / RECORDINGS).unlink(missing_ok=True)
+
+    def finished(self, saved: dict[str, Any]) -> bool:
+        """Whether nothing is left to do."""
+        return bool(saved["training"]["epoch"] >= self.options.epochs and (self.folder / CURVES).exists())
+
+    def forget(self, resumed: bool) -> None:
+        """Takes back what was made before the run was refused."""
+        if not resumed or not any((self.folder / name).exists() for name in FEATURES):
+            self.remove_features()
+        if not resumed:
+            (self.folder / PROBLEMS).unlink(missing_ok=True)
 
     def _finish(self, say: Callable[[str], None]) -> float:
         path = self.folder / MODEL
@@ -618,55 +663,50 @@ def train(
     started = time.monotonic()
     processes = Processes.join(options.device)
     try:
-        with _claimed(folder, resume) if processes.first else nullcontext():
+        with claimed(folder, resume) if processes.first else nullcontext():
             if not processes.first:
                 say = _silent
             torch.set_num_threads(options.threads)
             # Gradients that vanish over hundreds of frames end as denormal numbers, which halve the speed: now zeros.
             torch.set_flush_denormal(True)
             run = Run(folder, options, corpora, features, rounded, processes)
-            if profile:
-                run.prepare(say)
-                found = profile_steps(run, say)
-                run.remove_features()
-                return found
-            return _run(run, say, started)
+            saved = None if profile else run.saved()
+            try:
+                run.read(say, saved)
+                if saved is not None and run.finished(saved):
+                    run.remove_features()
+                    say(f"{folder} is finished")
+                    return _result(run, saved["weights"], saved["training"]["best"], saved["training"]["step"], started)
+                if processes.first:
+                    remove_partial(folder)
+                run.build(say, saved)
+                run.compute(say)
+            except InputError:
+                if processes.first:
+                    run.forget(resume)
+                raise
+            return profiled(run, say) if profile else _run(run, say, saved, started)
     finally:
         torch.set_flush_denormal(False)
         processes.leave()
 
 
-def _claimed(folder: Path, resume: bool) -> AbstractContextManager[object]:
-    """The run's folder, for this process alone.
-
-    Raises:
-        InputError: it is used and `resume` false, it is not there and `resume` true, or another process works in it.
-    """
-    if not resume:
-        return new_folder(folder)
-    if not folder.is_dir():
-        raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
-    return locked(folder)
+def profiled(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
+    """See `profile_steps`; only its trace stays."""
+    found = profile_steps(run, say)
+    run.remove_features()
+    return found
 
 
-def _run(run: Run, say: Callable[[str], None], started: float) -> dict[str, Any]:
-    saved = run.saved()
-    if saved is not None and saved["training"]["epoch"] >= run.options.epochs and (run.folder / CURVES).exists():
-        run.remove_features()
-        say(f"{run.folder} is finished")
-        return _result(run, saved["weights"], saved["training"]["best"], saved["training"]["step"], started)
-    if run.processes.first:
-        remove_partial(run.folder)
-    run.prepare(say)
+def _run(run: Run, say: Callable[[str], None], saved: dict[str, Any] | None, started: float) -> dict[str, Any]:
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     say(f"{run.options.network.kind} with {parameters:,} parameters, {run.steps_per_epoch} steps an epoch")
     if saved is not None:
-        run.restore(saved)
         say(f"continues after step {run.step}")
     try:
         error = run.run(say)
     except RuntimeError as failure:
-        if "non-finite" not in str(failure):
+        if not any(words in str(failure) for words in DIVERGED):
             raise
         raise DivergedError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
     return _result(run, run.model.state_dict(), error, run.step, started)
