@@ -1,6 +1,7 @@
 """From corpora to models that ship, by a file of options: `tetraphone train --recipe`."""
 
 import json
+import os
 import shutil
 import tomllib
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
 from tetraphone.train.corpus import Corpus
 from tetraphone.train.errors import InputError
-from tetraphone.train.files import write_atomically
+from tetraphone.train.files import claimed, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.training import MODEL, read_training_sets, train
@@ -124,8 +125,15 @@ def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Calla
     number format, errors on the speakers held out (percent), what was fitted on them, and bytes.
 
     Raises:
-        InputError: see `train`, `calibrate`, `quantize`, `export`.
+        InputError: see `claimed`, `train`, `calibrate`, `quantize`, `export`; there are several processes.
     """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError("a recipe takes one process; start it without torchrun")
+    with claimed(folder, resume):
+        return _follow(recipe, corpora, folder, resume, say)
+
+
+def _follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
     specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
     run = folder / "float32"
     result, options = teach(recipe, specs, folder, resume, say, features)

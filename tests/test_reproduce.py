@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tetraphone.train.experiments import (
     WSJ_OPTIONS,
     reproduce,
 )
+from tetraphone.train.files import locked
 from tetraphone.train.hmm import Topology
 from tetraphone.train.hybrid import SCALE, SILENCE, between_silences, fold_timit
 from tetraphone.train.manifest import write_part
@@ -32,7 +34,7 @@ from tetraphone.train.objective import Alignments, Frames
 from tetraphone.train.options import ReproduceOptions
 from tetraphone.train.prepare import _prepare, prepare_jsonl
 from tetraphone.train.report import as_markdown, summary
-from tetraphone.train.reproduce import RATES, Row, climb
+from tetraphone.train.reproduce import RATES, Row, Setting, climb
 from tetraphone.train.timit import read_timit
 
 TIMIT_OUTPUTS, WSJ_OUTPUTS = 1757, 3385
@@ -194,6 +196,42 @@ def test_words_are_decoded_with_the_users_lexicon_and_model(
     assert row["tests"]["test"]["mean"] < 50, "word error rate; guessing words gives about 70"
     assert SCALE in row["tests"]
     assert "| QLSTM 8, 14 h |" in (tmp_path / "out" / "wsj.md").read_text()
+
+
+def test_a_table_goes_on_with_what_it_began_on(
+    tiny_words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(*_: object) -> Setting:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(TABLES, "wsj", TABLES["wsj"]._replace(setting=begun))
+    words, source = Path(shutil.copytree(tiny_words, tmp_path / "words")), tmp_path / "wsj"
+    prepare_jsonl(words, source)
+
+    def run(source: Path, **changes: Any) -> None:
+        given = {"lexicon": str(words / "lexicon.txt"), "arpa": str(words / "words.arpa"), "rows": ("lstm-1024",)}
+        reproduce("wsj", source, tmp_path / "out", replace(ReproduceOptions(**given), **changes), lambda _: None)
+
+    copied = Path(shutil.copytree(source, tmp_path / "copied"))
+    for where, changes in (
+        (source, {}),
+        (copied, {"jobs": 1, "seeds": 1}),
+        (source, {"lexicon": str(words / "a.txt")}),
+    ):
+        if "lexicon" in changes:
+            shutil.copy(words / "lexicon.txt", words / "a.txt")
+        with pytest.raises(KeyboardInterrupt):
+            run(where, **changes)
+    with pytest.raises(InputError, match="was begun with realignments 1, not 2"):
+        run(source, realignments=2)
+    (words / "a.txt").write_text("SEA S IY\n")
+    with pytest.raises(InputError, match=r"the lexicon changed since .*table\.json was made"):
+        run(source, lexicon=str(words / "a.txt"))
+    shutil.copy(words / "test_dev93-0.wav", words / "test_dev93-1.wav")
+    with pytest.raises(InputError, match=r"the corpus test_dev93 changed since .*table\.json was made"):
+        run(source)
+    with locked(tmp_path / "out"), pytest.raises(InputError, match="another process works in"):
+        run(source)
 
 
 def test_a_test_set_that_is_not_whole_is_refused(timit: Path, tmp_path: Path) -> None:

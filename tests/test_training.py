@@ -477,9 +477,7 @@ def test_a_dropout_that_is_no_probability_is_refused(dropout: float) -> None:
 
 
 def test_a_network_that_cannot_be_is_refused_before_the_folder_is_used(tiny_corpus: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, network=NetworkOptions(hidden=6))
-    with pytest.raises(InputError, match="hidden is 6"):
-        train((str(tiny_corpus),), tmp_path, options, False, silent)
+    assert main(["train", str(tiny_corpus), "--output", str(tmp_path / "a" / "run"), "--hidden", "6"]) == 1
     assert list(tmp_path.iterdir()) == []
 
 

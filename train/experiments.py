@@ -1,6 +1,7 @@
 """The tables that `tetraphone reproduce` makes: the paper's (Parcollet et al., 2019), and one on free speech."""
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -12,8 +13,9 @@ from .corpus import read_corpus
 from .data import FeatureStore, extract
 from .errors import InputError
 from .features import FeatureOptions
-from .files import write_atomically
+from .files import LOCK, kept_folder, write_atomically
 from .hybrid import Words, align, between_silences, fold_timit, measure, write_folded
+from .identity import RECORDINGS, file_digest, utterances_digest
 from .model import NetworkOptions, load_checkpoint
 from .objective import evaluate_store
 from .options import ReproduceOptions, TableName, TrainOptions
@@ -67,9 +69,12 @@ PAPER_OPTIONS = TrainOptions(
 """TIMIT's; the size of a batch is open in the paper, and pytorch-kaldi's default here."""
 WSJ_NETWORK = replace(PAPER_NETWORK, direction="bi-shared", dense=2048)
 WSJ_OPTIONS = replace(PAPER_OPTIONS, network=WSJ_NETWORK, optimizer="adamw", weight_decay=0.0)
+TIMIT_PARTS = ("train", "dev", "test")
+WSJ_TESTS = ("test_dev93", "test_eval92")
 WSJ_PARTS = {"14 h": "train_si84", "81 h": "train_si284"}
 
 OPEN_OPTIONS = TrainOptions(network=NetworkOptions(layers=2, dropout=0.2), hold_out=0.1, epochs=12, batch_size=16)
+FEATURES = "features"
 NOTE = "table.json"
 """In the folder of a table: what decides its results."""
 OPEN_CORPORA = {"train": "speechocean762/train.jsonl", "test": "speechocean762/test.jsonl", "timit": "timit_sample"}
@@ -85,27 +90,31 @@ def reproduce(name: TableName, source: Path, folder: Path, options: ReproduceOpt
     Raises:
         InputError: the source lacks a part, a row is unknown, or see `train`.
     """
-    rows, setting, seeds, rates = TABLES[name]
-    known = dict.fromkeys(row.network for row in rows)
+    table = TABLES[name]
+    known = dict.fromkeys(row.network for row in table.rows)
     if unknown := sorted(set(options.rows) - known.keys()):
         raise InputError(f"{name} has no row {', '.join(unknown)}; it has {', '.join(known)}")
-    chosen = tuple(row for row in rows if not options.rows or row.network in options.rows)
+    if name == "wsj" and not (options.lexicon and options.arpa):
+        raise InputError("wsj is decoded into words; give --lexicon and --arpa")
+    rows = tuple(row for row in table.rows if not options.rows or row.network in options.rows)
+    conditions = tuple(dict.fromkeys(row.condition for row in rows))
     source, folder = source.resolve(), folder.resolve()
-    command = _begin(name, source, folder, options)
-    settings = {}
-    try:
-        for condition in dict.fromkeys(row.condition for row in chosen):
-            settings[condition] = setting(source, folder, condition, options, say)
-    except InputError:
-        if [path.name for path in folder.iterdir()] == [NOTE]:  # nothing was begun
-            (folder / NOTE).unlink()
-        raise
-    table = Table(chosen, settings, options.seeds or seeds, rates)
-    results = run_table(table, folder, options.jobs, say)
-    return write_report(name, command, table, results, folder, say)
+    with kept_folder(folder):
+        new = not any(path.name != LOCK for path in folder.iterdir())
+        try:
+            command = _begin(name, source, folder, options, conditions)
+            settings = {condition: table.setting(source, folder, condition, options, say) for condition in conditions}
+        except InputError:
+            if new and {path.name for path in folder.iterdir()} <= {LOCK, NOTE, FEATURES}:  # nothing was begun
+                shutil.rmtree(folder / FEATURES, ignore_errors=True)
+                (folder / NOTE).unlink(missing_ok=True)
+            raise
+        chosen = Table(rows, settings, options.seeds or table.seeds, table.rates)
+        results = run_table(chosen, folder, options.jobs, say)
+        return write_report(name, command, chosen, results, folder, say)
 
 
-def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOptions) -> str:
+def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOptions, conditions: Sequence[str]) -> str:
     """Notes what decides the results in `folder`, so that none are mixed with others; returns the command.
 
     Raises:
@@ -113,18 +122,29 @@ def _begin(name: TableName, source: Path, folder: Path, options: ReproduceOption
     """
     free = ("jobs", "rows", "seeds", "device")
     decisive = {key: value for key, value in asdict(options).items() if key not in free}
-    note = {key: str(value) for key, value in {"table": name, "source": source, **decisive}.items()}
+    parts = dict(chain.from_iterable(TABLES[name].parts(source, condition).items() for condition in conditions))
+    note = {key: str(value) for key, value in {"table": name, **decisive}.items()}
+    note |= {key: file_digest(Path(note[key])) for key in ("lexicon", "arpa") if note[key]}
+    known = folder / FEATURES / RECORDINGS
+    further = ("speaker", "text", "times")  # who is held out, what words were said, where alignments start
+    note |= {f"corpus {part}": utterances_digest(found, known, further) for part, found in parts.items()}
     path = folder / NOTE
+    before: dict[str, str] = {}
     if path.exists():
         try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
+            before = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged: {error}; give another folder") from error
-        different = [f"{key} {before.get(key)}, not {value}" for key, value in note.items() if before.get(key) != value]
-        if different:
-            raise InputError(f"{folder} was begun with {'; '.join(different)}; give the same, or another folder")
+        if "source" in before:
+            raise InputError(f"{path} is of an older version, which did not note what its corpora held; begin anew")
+        changed = [key for key, value in note.items() if before.get(key, value) != value]
+        if digests := [key for key in changed if key.startswith("corpus ") or key in ("lexicon", "arpa")]:
+            raise InputError(f"the {' and the '.join(digests)} changed since {path} was made; give another folder")
+        if changed:
+            different = "; ".join(f"{key} {before[key]}, not {note[key]}" for key in changed)
+            raise InputError(f"{folder} was begun with {different}; give the same, or another folder")
     with write_atomically(path) as temporary:
-        temporary.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(before | note, indent=1) + "\n", encoding="utf-8")
     defaults = asdict(ReproduceOptions())
     asked = {key: value for key, value in decisive.items() if value != defaults[key]}
     flags = "".join(f" --{key.replace('_', '-')} {value}" for key, value in asked.items())
@@ -141,7 +161,7 @@ def timit_setting(
     """Frame-wise states from hand-made times, realigned; decoded with a phone bigram, scored over 39 classes."""
     direction: Literal["uni", "bi-shared"] = "bi-shared" if bidirectional else "uni"
     options = _with(replace(PAPER_OPTIONS, network=replace(PAPER_NETWORK, direction=direction)), asked)
-    parts, features = _parts(source, ("train", "dev", "test")), folder / "features"
+    parts, features = _parts(source, TIMIT_PARTS), folder / FEATURES
     specs = write_folded(str(source), parts, folder / "corpus", fold_timit, say)
     training, dev, where = specs["train"], specs["dev"], folder / "alignments"
     alignments = align(training, dev, options, where, features, asked.realignments, asked.align_epochs, say)
@@ -156,11 +176,9 @@ def timit_setting(
 
 def wsj_setting(source: Path, folder: Path, condition: str, asked: ReproduceOptions, say: Say) -> Setting:
     """Frame-wise states from a flat start, realigned; decoded with the user's lexicon and language model."""
-    if not asked.lexicon or not asked.arpa:
-        raise InputError("wsj is decoded into words; give --lexicon and --arpa")
     part, options = WSJ_PARTS[condition], _with(WSJ_OPTIONS, asked)
     where, features = folder / part, folder / part / "features"
-    parts = _parts(source, (part, "test_dev93", "test_eval92"))
+    parts = _parts(source, (part, *WSJ_TESTS))
     specs = write_folded(str(source), parts, where / "corpus", between_silences, say)
     training, dev = specs[part], specs["test_dev93"]
     rounds, epochs = asked.realignments, asked.align_epochs
@@ -186,7 +204,7 @@ def _parts(source: Path, wanted: Sequence[str]) -> Sequence[str]:
 
 def open_setting(source: Path, folder: Path, _: str, asked: ReproduceOptions, say: Say) -> Setting:
     """CTC on speechocean762 train, greedy decoding."""
-    options, features = _with(OPEN_OPTIONS, asked), folder / "features"
+    options, features = _with(OPEN_OPTIONS, asked), folder / FEATURES
     specs = (str(source / OPEN_CORPORA["train"]),)
     train, dev, _problems = read_training_sets(specs, options)
     for name, utterances in (("train", train), ("dev", dev)):
@@ -196,10 +214,15 @@ def open_setting(source: Path, folder: Path, _: str, asked: ReproduceOptions, sa
     return Setting(specs, options, features, partial(measure_open, source=source, features=features))
 
 
+def timit_sample(source: Path) -> list[Utterance]:
+    """Of the folder of free corpora, with TIMIT's own phones."""
+    read = (corpus for corpus in read_timit(source / OPEN_CORPORA["timit"]) if corpus.part == "train")
+    return [utterance for corpus in read for utterance in corpus.utterances]
+
+
 def open_tests(source: Path, features: Path, workers: int) -> dict[str, FeatureStore]:
     """The test sets, TIMIT's in phones of this package."""
-    read = [corpus for corpus in read_timit(source / OPEN_CORPORA["timit"]) if corpus.part == "train"]
-    timit = [replace(u, phones=folded(u.phones)) for c in read for u in c.utterances]
+    timit = [replace(utterance, phones=folded(utterance.phones)) for utterance in timit_sample(source)]
     ocean = read_corpus(str(source / OPEN_CORPORA["test"]), "test")
     sets: dict[str, Sequence[Utterance]] = {"speechocean762": ocean.utterances, "TIMIT sample": timit}
     stores = {
@@ -226,14 +249,30 @@ class Experiment(NamedTuple):
     rows: tuple[Row, ...]
     setting: Callable[[Path, Path, str, ReproduceOptions, Say], Setting]
     """Of (source, folder, condition, options, say)."""
+    parts: Callable[[Path, str], dict[str, Sequence[Utterance]]]
+    """Of (source, condition): all utterances that it trains and measures on, by part."""
     seeds: int
     rates: tuple[float, ...]
     """See `Table`."""
 
 
+def _read_open(source: Path, _: str) -> dict[str, Sequence[Utterance]]:
+    parts = {part: read_corpus(str(source / OPEN_CORPORA[part]), part).utterances for part in ("train", "test")}
+    return {**parts, "TIMIT sample": timit_sample(source)}
+
+
+def _read_paper(parts: Callable[[str], Sequence[str]], source: Path, condition: str) -> dict[str, Sequence[Utterance]]:
+    return {
+        part: read_corpus(f"{source}:{part}", part, None, keep_silences=True).utterances
+        for part in _parts(source, parts(condition))
+    }
+
+
+_read_timit = partial(_read_paper, lambda _: TIMIT_PARTS)
+_read_wsj = partial(_read_paper, lambda condition: (WSJ_PARTS[condition], *WSJ_TESTS))
 TABLES: dict[TableName, Experiment] = {
-    "open": Experiment(OPEN, open_setting, 3, RATES),
-    "timit-rnn": Experiment(TIMIT_RNN, partial(timit_setting, False), 5, (PAPER_OPTIONS.learning_rate,)),
-    "timit-lstm": Experiment(TIMIT_LSTM, partial(timit_setting, True), 5, (PAPER_OPTIONS.learning_rate,)),
-    "wsj": Experiment(WSJ, wsj_setting, 3, (WSJ_OPTIONS.learning_rate,)),
+    "open": Experiment(OPEN, open_setting, _read_open, 3, RATES),
+    "timit-rnn": Experiment(TIMIT_RNN, partial(timit_setting, False), _read_timit, 5, (PAPER_OPTIONS.learning_rate,)),
+    "timit-lstm": Experiment(TIMIT_LSTM, partial(timit_setting, True), _read_timit, 5, (PAPER_OPTIONS.learning_rate,)),
+    "wsj": Experiment(WSJ, wsj_setting, _read_wsj, 3, (WSJ_OPTIONS.learning_rate,)),
 }

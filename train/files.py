@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import fcntl
+import functools
 import os
 import platform
 import subprocess
@@ -121,11 +122,11 @@ def made_for(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Makes `path`, which must not exist or must be empty, for a command to work in alone, see `locked`.
+def kept_folder(path: Path, new: bool = False) -> Iterator[Path]:
+    """A folder for a command to work in alone, see `locked`, made if it is not there; with `new` it must be empty.
 
     Raises:
-        InputError: the folder holds files already, cannot be made, or another process works in it.
+        InputError: the folder cannot be made, another process works in it, or it holds files already.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -134,10 +135,14 @@ def new_folder(path: Path) -> Iterator[Path]:
         except OSError as error:
             mend = MENDS.get(error.errno or 0, "choose another")
             raise InputError(f"cannot make the folder {path}: {error.strerror}; {mend}") from error
-        if used:
+        if new and used:
             raise InputError(f"{path} holds files already; choose a new folder or empty this one")
         stack.enter_context(locked(path))
         yield path
+
+
+new_folder = functools.partial(kept_folder, new=True)
+"""See `kept_folder`."""
 
 
 def claimed(folder: Path, resume: bool) -> contextlib.AbstractContextManager[object]:

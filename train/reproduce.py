@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from .data import end_with_parent
 from .errors import DivergedError, InputError
-from .files import write_atomically
+from .files import made_for, write_atomically, writing
 from .options import TrainOptions
 from .progress import Progress
 from .training import train
@@ -94,8 +94,13 @@ def run_job(setting: Setting, folder: Path, options: TrainOptions) -> Result:
         except ValueError as error:
             raise InputError(f"{done} is damaged: {error}; remove it, and the run is measured again") from error
         return kept
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "log.txt").open("a", encoding="utf-8", buffering=1) as log, redirect_stderr(log):
+    log_path = folder / "log.txt"
+    with (
+        writing(log_path),
+        made_for(folder),
+        log_path.open("a", encoding="utf-8", buffering=1) as log,
+        redirect_stderr(log),
+    ):
         trained = train(setting.corpora, folder, options, True, lambda line: print(line, file=log), setting.features)
         result = {name: trained[name] for name in ("parameters", "steps")}
         result |= {"seed": options.seed, "learning_rate": options.learning_rate}
