@@ -204,12 +204,13 @@ def test_a_table_goes_on_with_what_it_began_on(
     def begun(*_: object) -> Setting:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(TABLES, "wsj", TABLES["wsj"]._replace(setting=begun))
+    rows = (Row("qlstm", 32, {}, "14 h"),)
+    monkeypatch.setitem(TABLES, "wsj", TABLES["wsj"]._replace(setting=begun, rows=rows))
     words, source = Path(shutil.copytree(tiny_words, tmp_path / "words")), tmp_path / "wsj"
     prepare_jsonl(words, source)
 
     def run(source: Path, **changes: Any) -> None:
-        given = {"lexicon": str(words / "lexicon.txt"), "arpa": str(words / "words.arpa"), "rows": ("lstm-1024",)}
+        given = {"lexicon": str(words / "lexicon.txt"), "arpa": str(words / "words.arpa")}
         reproduce("wsj", source, tmp_path / "out", replace(ReproduceOptions(**given), **changes), lambda _: None)
 
     copied = Path(shutil.copytree(source, tmp_path / "copied"))
@@ -240,7 +241,7 @@ def test_a_test_set_that_is_not_whole_is_refused(timit: Path, tmp_path: Path) ->
     path = copied / "timit_recordings_test.jsonl.gz"
     lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
     path.write_bytes(gzip.compress(b"".join(lines[1:])))
-    with pytest.raises(InputError, match=r"test is not whole: .* is not in the manifest of recordings"):
+    with pytest.raises(InputError, match=r"test is not whole: .* is not in timit_recordings_test"):
         reproduce("timit-rnn", copied, tmp_path / "out", ReproduceOptions(), lambda _: None)
 
 

@@ -71,7 +71,7 @@ def write_folded(
         if read.problems and part == parts[0]:
             say(f"left out {len(read.problems)} utterances of {part}: first, {read.problems[0]}")
         elif read.problems:
-            raise InputError(f"{part} is not whole: {read.problems[0]}; prepare the corpus again")
+            raise InputError(f"{part} is not whole: {read.problems[0]}")
         specs[part] = str(folder / f"{part}.jsonl")
         write_manifest(map(fold, read.utterances), Path(specs[part]))
     return specs
@@ -197,6 +197,6 @@ def _likelihoods(corpus: Corpus, checkpoint: Checkpoint, path: Path) -> Iterator
     """Log posteriors of the states of each utterance, [frames, outputs]."""
     store = extract(corpus.utterances, checkpoint.features, path, (1.0,), 1)
     if left_out := [*corpus.problems, *store.problems]:
-        raise InputError(f"{corpus.name} is not whole: {left_out[0]}; prepare the corpus again")
+        raise InputError(f"{corpus.name} is not whole: {left_out[0]}")
     for index, scores in enumerate_scores(checkpoint.model, store, checkpoint):
         yield store.utterances[index], log_softmax(scores)
