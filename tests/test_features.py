@@ -260,3 +260,11 @@ def test_the_sizes_that_options_give() -> None:
     assert options.inputs == 160
     assert options.shift == pytest.approx(0.02)
     assert options.delay == pytest.approx(0.025 + 0.01 * (3 + 6))
+
+
+def test_the_defaults_are_those_of_the_models_that_ship() -> None:
+    """40 bands of 25 ms every 10 ms, three frames an input, a score every 30 ms that depends on 105 ms of sound."""
+    options = FeatureOptions()
+    assert (options.sample_rate, options.bands, options.window_ms, options.hop_ms) == (16000, 40, 25.0, 10.0)
+    assert (options.stack, options.stride, options.inputs, options.shift) == (3, 3, 480, 0.03)
+    assert options.delay == pytest.approx(0.105)

@@ -224,6 +224,8 @@ class Run:
         """Tries the sampled mutants of a module."""
         source = (self._root / path).read_text(encoding="utf-8")
         mutants = number(path, source, (python_edits if path in self._python else cpp_edits)(source))
+        if path in self._native and not self._workers[0].native.linked(path):
+            mutants = []  # no program of the C++ tests has it
         whole = any(word in path for word in self.options.all_of)
         drawn = sample(mutants, self.options.seed, None if whole or not self.options.sample else self.options.sample)
         attempt = self._try_python if path in self._python else self._try_native
@@ -293,6 +295,8 @@ def main(options: Options) -> None:
             for module in chosen:
                 results["modules"][module] = found = run.module(module)
                 report.write(options.output, results, run.listed, explanations)
+                for name in report.outdated(module, found, explanations):
+                    say(f"{options.explanations}: {name} of {module} does not survive any more; take it out")
                 share = f"{found['killed']} of {found['tried']} killed"
                 say(f"{module}: {share}, {len(found['survivors'])} survive")
         report.write(options.output, results, run.listed, explanations)

@@ -20,7 +20,7 @@ negated conditions, deleted statements, returned `None`; C++'s are swapped opera
 deleted statements, returned defaults. No mutants are made of docstrings, annotations, sentences, what is raised or
 logged, and, in C++, types and sizes of arrays; C++ runs its scalar kernels. A Python mutant gets tests that take
 {budget:g} s together; where more execute the line, a survivor says how many were left. C++ gets the programs of the C++
-tests: a source that is in none of them has no test here, even if Python's tests run it.
+tests alone.
 
 """
 
@@ -81,6 +81,12 @@ def read_explanations(path: Path) -> dict[str, dict[str, str]]:
     return found
 
 
+def outdated(path: str, found: dict[str, Any], explanations: dict[str, dict[str, str]]) -> list[str]:
+    """Ids of explanations of a module's mutants that are killed now, or are no more."""
+    surviving = {survivor["id"] for survivor in found["survivors"]}
+    return [name for name, entry in explanations.items() if entry.get("file") == path and name not in surviving]
+
+
 def table(results: dict[str, Any], listed: list[str], explanations: dict[str, dict[str, str]]) -> str:
     """As Markdown: modules, and below it their survivors."""
     lines = [HEAD.format(seed=results["seed"], budget=results["seconds"])]
@@ -106,6 +112,9 @@ def table(results: dict[str, Any], listed: list[str], explanations: dict[str, di
             below += [_survivor(survivor, explanations.get(survivor["id"])) for survivor in survivors]
     for tests, paths in partly.items():
         lines += ["", f"Tested by {tests} alone, for a first look: {', '.join(paths)}."]
+    run = [path for path in listed if path in results["modules"]]
+    if empty := [f"`{path}`" for path in run if not results["modules"][path]["tried"]]:
+        lines += ["", f"Without mutants, or in no program of the C++ tests: {', '.join(empty)}."]
     if missing := [path for path in listed if path not in results["modules"]]:
         lines += ["", f"Not run yet: {', '.join(f'`{path}`' for path in missing)}."]
     return "\n".join([*lines, *below]) + "\n"
