@@ -165,6 +165,7 @@ class Run:
         projects = test_projects(root, self._files)
         tests = [name for name in self._files if str(Path(name).parent) in projects]
         self._native_identity = digest(b"".join((root / name).read_bytes() for name in tests))
+        self._killers = set[str]()
         self._workers: list[Worker] = []
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
@@ -228,6 +229,7 @@ class Run:
             mutants = []  # no program of the C++ tests has it
         whole = any(word in path for word in self.options.all_of)
         drawn = sample(mutants, self.options.seed, None if whole or not self.options.sample else self.options.sample)
+        self._killers = set()
         attempt = self._try_python if path in self._python else self._try_native
         progress = Progress[Any](what=path, total=len(drawn), unit="mutants")
         tried = self._each(lambda worker, mutant: attempt(worker, mutant, source), drawn, progress)
@@ -239,6 +241,7 @@ class Run:
         names = [test for test, _ in tests]
         known = self._verdicts.get(mutant, digest(source.encode()))
         if known and known["tests_digest"] == self._selection.identity([known["by"]] if known["by"] else names):
+            self._killers |= {known["by"]} - {""}
             return known
         start, text = time.monotonic(), mutant.apply(source)
         if not compiles(text, mutant.path):
@@ -246,9 +249,15 @@ class Run:
         elif not tests:
             found = {"verdict": "survived", "by": ""}
         else:
-            job = {"kind": "try", "path": mutant.path, "text": text, "batches": self._selection.batches(tests)}
+            job = {
+                "kind": "try",
+                "path": mutant.path,
+                "text": text,
+                "batches": self._selection.batches(tests, self._killers),
+            }
             found = worker.ask(job)
         by = found["by"] if found["by"] in names else ""
+        self._killers |= {by} - {""}
         identity = self._selection.identity([by] if by else names)
         return self._keep(mutant, source, {**found, "by": by}, identity, start, len(names), left)
 

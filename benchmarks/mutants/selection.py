@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ from .mutant import digest
 LONGEST_FILE = 3600.0
 """Seconds that a file of tests may take while it is measured."""
 BATCHES = (3.0, 30.0)
-"""Seconds of tests after which a new process goes on: the first one takes up the quickest."""
+"""Seconds of tests after which a new process goes on: the first one has the quickest."""
+FRONT = 6
+"""Tests that are tried by themselves first."""
 SETTINGS = """[run]
 data_file = {data}
 parallel = true
@@ -139,12 +141,13 @@ class Selection:
             total += duration
         return chosen, len(ordered) - len(chosen)
 
-    def batches(self, tests: list[tuple[str, float]]) -> list[dict[str, Any]]:
-        """The tests as jobs' batches."""
-        parts: list[list[tuple[str, float]]] = [[]]
+    def batches(self, tests: list[tuple[str, float]], killers: Collection[str]) -> list[dict[str, Any]]:
+        """The tests as jobs' batches: first the quickest few that killed others of the module, then the rest."""
+        front = [item for item in tests if item[0] in killers and item[1] < BATCHES[0]][:FRONT]
+        parts: list[list[tuple[str, float]]] = [front, []]
         total = 0.0
-        for test, duration in tests:
-            if len(parts) <= len(BATCHES) and parts[-1] and total + duration > BATCHES[len(parts) - 1]:
+        for test, duration in [item for item in tests if item not in front]:
+            if len(parts) <= len(BATCHES) + 1 and parts[-1] and total + duration > BATCHES[len(parts) - 2]:
                 parts.append([])
             parts[-1].append((test, duration))
             total += duration
