@@ -9,6 +9,7 @@ from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.writer import metadata
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions
+from tetraphone.train.confidence import Confidence
 from tetraphone.train.features import FeatureOptions, Normalisation
 from tetraphone.train.layers import Recurrent
 from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
@@ -58,12 +59,20 @@ def pack_recurrent(stack: Recurrent, number_format: str = "float32") -> Tensor:
     return pack(kind, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])
 
 
-def hand_made(weight: np.ndarray, bias: np.ndarray, features: FeatureOptions, normalisation: Normalisation) -> bytes:
+def hand_made(
+    weight: np.ndarray,
+    bias: np.ndarray,
+    features: FeatureOptions,
+    normalisation: Normalisation,
+    confidence: Confidence | None = None,
+) -> bytes:
     """A .pte file of one real layer: scores = weight · input + bias, [phones + 1, inputs], blank first."""
     outputs = len(weight)
     phones = tuple(f"P{index}" for index in range(outputs - 1))
     checkpoint = make_checkpoint(hidden=4, layers=1)
-    whole = Checkpoint(checkpoint.model, checkpoint.network, features, normalisation, phones)
+    whole = Checkpoint(
+        checkpoint.model, checkpoint.network, features, normalisation, phones, confidence=confidence or Confidence()
+    )
     values = torch.from_numpy(weight.astype(np.float32))
     block = pack(
         Kind.LINEAR,

@@ -21,6 +21,7 @@ from tetraphone.export.model import evaluate, load_model
 from tetraphone.export.recognizer import Recognizer, Stream, StreamOptions
 from tetraphone.export.writer import export
 from tetraphone.train.audio import Samples, read_recording
+from tetraphone.train.confidence import Confidence
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
@@ -234,6 +235,16 @@ def test_the_c_interface_hears_one_channel(recognizer: Recognizer) -> None:
             missing.accept(samples, RATE)
     with pytest.raises(AssertionError, match="channel is -2; give one from 0 on"):
         stream(-2)
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.3, -2.0), (4.0, 1.5), (0.0, 0.7), (1000.0, -1000.0)])
+def test_confidences_are_those_of_the_formula_in_python(slope: float, intercept: float) -> None:
+    worth, options = Confidence(slope, intercept), FeatureOptions(stack=1, stride=1)
+    for score in (0.1, 2.0, 9.0, 60.0):  # of P0 over the blank, in each frame
+        weight, bias = np.zeros((2, options.inputs)), np.array([0.0, score])
+        content = hand_made(weight, bias, options, plain(options.bands), worth)
+        (found,) = Recognizer.from_bytes(content, "m.pte").recognize(speech_like(1), RATE)
+        assert found.confidence == pytest.approx(worth.apply(1 / (1 + np.exp(-score))), abs=1e-4)
 
 
 def test_other_rates_give_nearly_the_same_features() -> None:
