@@ -101,7 +101,8 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
         name, size, begin = head[:4], int.from_bytes(head[4:], order), position + 8
         unknown = size >= UNKNOWN
         if name == b"data" and size == 2**32 - 1 and len(sizes := made.content.get(b"ds64", b"")) >= 16:
-            size, unknown = int.from_bytes(sizes[8:16], order), False
+            size = int.from_bytes(sizes[8:16], order)
+            unknown = size == 2**64 - 1
         if name == samples:
             if made.sound is not None:
                 break
