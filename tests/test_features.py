@@ -218,7 +218,7 @@ def test_normalised_features_have_mean_0_and_deviation_1() -> None:
     statics = 3 * noise(500, 4).cumsum(0) / 10 + np.array([5, -20, 0, 100], np.float32)
     ends = np.array([[100], [101], [500]])
     utterances = tuple(Utterance(str(n), "s", Path("a"), 0.0, 1.0, ("AH",), "") for n in range(3))
-    store = FeatureStore(statics, ends, utterances, ())
+    store = FeatureStore(statics, ends, utterances, (), "")
     normalisation = store.normalisation()
     parts = [normalisation.apply(quaternion_frames(store.mel(index))) for index in range(3)]
     rows = np.concatenate(parts).astype(np.float64)
@@ -228,7 +228,9 @@ def test_normalised_features_have_mean_0_and_deviation_1() -> None:
 
 def test_a_constant_band_is_not_divided_by_zero() -> None:
     utterances = (Utterance("u", "s", Path("a"), 0.0, 1.0, ("AH",), ""),)
-    normalisation = FeatureStore(np.full((20, 2), 4.0, np.float32), np.array([[20]]), utterances, ()).normalisation()
+    normalisation = FeatureStore(
+        np.full((20, 2), 4.0, np.float32), np.array([[20]]), utterances, (), ""
+    ).normalisation()
     found = normalisation.apply(quaternion_frames(np.full((20, 2), 4.0, np.float32)))
     assert np.abs(found).max() < 0.1
 
