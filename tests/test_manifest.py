@@ -13,8 +13,8 @@ import soundfile
 from lhotse import CutSet, Recording, RecordingSet, SupervisionSegment, SupervisionSet
 from lhotse.supervision import AlignmentItem
 
-from tetraphone.train import stream
-from tetraphone.train.audio import read_recording
+from tetraphone.train import prepare, stream
+from tetraphone.train.audio import open_sound, read_recording
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
@@ -643,3 +643,17 @@ def test_utterances_are_equal_wherever_they_stand(folder: Path) -> None:
     utterance = read_corpus(write_form(folder, "jsonl"), "train").utterances[0]
     assert utterance.where == "train.jsonl, line 1"
     assert replace(utterance, where="") == utterance
+
+
+def test_a_recording_of_many_utterances_is_decoded_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def counted(path: Path, channel: int | None) -> Any:
+        opened.append((path.name, channel))
+        return open_sound(path, channel)
+
+    monkeypatch.setattr(prepare, "open_sound", counted)
+    spec = Path(write_form(folder, "jsonl"))
+    assert prepare_jsonl(spec, folder / "prepared")["parts"]["train"]["utterances"] == 3
+    assert sorted(opened) == [("call.wav", 0), ("call.wav", 1)]  # two utterances of the first
+    assert [u.id for u in read_corpus(str(folder / "prepared"), "train").utterances] == ["u0", "u1", "u2"]

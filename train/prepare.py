@@ -1,6 +1,6 @@
 """Turns corpora into lhotse manifests."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +12,7 @@ from lhotse.audio import Recording
 from lhotse.supervision import SupervisionSegment
 
 from . import read_speech, timit, wsj
-from .audio import open_sound
+from .audio import Sound, open_sound
 from .corpus import Corpus, read_corpus
 from .data import frames_needed
 from .dictionary import Words, read_dictionary
@@ -23,6 +23,9 @@ from .manifest import to_lhotse, write_part
 from .phones import ARPABET
 from .progress import Progress
 from .utterance import Utterance
+
+Prepared = tuple[Recording, SupervisionSegment]
+"""An utterance for lhotse: its whole recording, and what it is of it."""
 
 
 def prepare(
@@ -150,12 +153,16 @@ def _write_found(destination: Path, corpora: list[Corpus], expected: dict[str, i
 def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -> dict[str, Any]:
     """Decodes all recordings, then writes the parts; `for_ctc`: leaves out what has too few frames for its phones."""
     problems, notes = list[str](), list[str]()
-    prepared: dict[tuple[str, str], list[tuple[Recording, SupervisionSegment]]] = {}
+    prepared: dict[tuple[str, str], list[Prepared]] = {}
     with ThreadPoolExecutor(2) as pool:
         for corpus in corpora:
-            made = pool.map(partial(_prepare, for_ctc=for_ctc), corpus.utterances)
-            label = f"preparing {corpus.part}"
-            items = list(Progress(made, label, len(corpus.utterances), "utterances"))
+            recordings: dict[tuple[Path, int | None], list[Utterance]] = {}
+            for utterance in corpus.utterances:
+                recordings.setdefault((utterance.audio, utterance.channel), []).append(utterance)
+            made = pool.map(partial(_prepare, for_ctc=for_ctc), recordings.values())
+            progress = Progress(made, f"preparing {corpus.part}", len(recordings), "recordings")
+            found = {name: item for items in progress for name, item in items.items()}
+            items = [found[utterance.id] for utterance in corpus.utterances]
             notes += corpus.notes
             problems += [*corpus.problems, *(item for item in items if isinstance(item, str))]
             prepared[corpus.name, corpus.part] = [item for item in items if not isinstance(item, str)]
@@ -163,15 +170,23 @@ def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -
     return {"corpus": str(destination), "parts": parts, "problems": problems, "notes": notes}
 
 
-def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, SupervisionSegment] | str:
-    """The utterance for lhotse, or what is wrong with it."""
+def _prepare(utterances: Sequence[Utterance], for_ctc: bool) -> dict[str, Prepared | str]:
+    """The utterances of one channel of a recording for lhotse, or what is wrong with each, by their ids."""
     try:
-        with open_sound(utterance.audio, utterance.channel) as sound:
-            samples, rate, channels = sum(map(len, sound.blocks())), sound.rate, sound.channels
-            sound.require(utterance.start, utterance.duration)
+        with open_sound(utterances[0].audio, utterances[0].channel) as sound:
+            samples = sum(map(len, sound.blocks()))
+    except InputError as error:
+        return {utterance.id: f"{utterance.label}: {error}" for utterance in utterances}
+    return {utterance.id: _prepare_part(utterance, sound, samples, for_ctc) for utterance in utterances}
+
+
+def _prepare_part(utterance: Utterance, sound: Sound, samples: int, for_ctc: bool) -> Prepared | str:
+    """An utterance of a recording that has been read to its end, or what is wrong with it."""
+    try:
+        sound.require(utterance.start, utterance.duration)
     except InputError as error:
         return f"{utterance.label}: {error}"
-    there = samples / rate - utterance.start
+    rate, there = sound.rate, samples / sound.rate - utterance.start
     duration = min(utterance.duration, there) or there  # 0: that of the recording
     features = FeatureOptions()
     window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))
@@ -179,4 +194,4 @@ def _prepare(utterance: Utterance, for_ctc: bool) -> tuple[Recording, Supervisio
     needed = frames_needed(utterance.phones)
     if for_ctc and available < needed:
         return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
-    return to_lhotse(replace(utterance, duration=duration), rate, samples, channels)
+    return to_lhotse(replace(utterance, duration=duration), rate, samples, sound.channels)

@@ -203,7 +203,7 @@ class _Recordings:
                 del self.near[next(iter(self.near))]
         if name not in self.near:
             near = "" if math.isinf(self.window) else f" within {self.window} lines of its place"
-            raise LineError(f"its recording {name} is not in {self.manifest.name}{near}; prepare the corpus again")
+            raise LineError(f"its recording {name} is not in {self.manifest.name}{near}; write both manifests again")
         sources, self.place = self.near[name]
         return sources
 
