@@ -288,15 +288,11 @@ def main(options: Options) -> None:
     run = Run(root, options)
     explanations = report.read_explanations(options.explanations)
     path = options.output / "mutants.json"
-    results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"modules": {}}
-    results = {
-        "command": "python -m benchmarks.mutants",
-        **machine(),
-        "seed": options.seed,
-        "sample": options.sample,
-        "seconds": options.seconds,
-        "modules": results["modules"],
-    }
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"modules": {}}
+    if not options.table_only or not results["modules"]:
+        command = " ".join(["python -m benchmarks.mutants", *sys.argv[1:]])
+        head = {"command": command, **machine(), "seed": options.seed, "sample": options.sample}
+        results = {**head, "seconds": options.seconds, "modules": results["modules"]}
     try:
         if not options.table_only:
             chosen = run.chosen()

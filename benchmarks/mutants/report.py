@@ -128,7 +128,8 @@ def _survivor(survivor: dict[str, Any], explanation: dict[str, str] | None) -> s
     text, column = survivor["text"], survivor["column"]
     start, rest = text[:column], text[column + len(survivor["before"]) :]
     start, rest = (f"…{start[-50:]}" if len(start) > 50 else start), (f"{rest[:30]}…" if len(rest) > 30 else rest)
-    change = f"{_code(start)} **{_code(survivor['before']) or 'nothing'} → {_code(survivor['after']) or 'nothing'}** {_code(rest)}"
+    before, after = (_code(survivor[key]) or "nothing" for key in ("before", "after"))
+    change = f"{_code(start)} **{before} → {after}** {_code(rest)}"
     tests = f"{survivor['tests']}" + (f", {survivor['left']} left" if survivor["left"] else "")
     return f"| {survivor['id']} | {survivor['line']}: {change.strip()} | {tests} | {why} |"
 
