@@ -283,10 +283,13 @@ class PhonemeRecognizerTest {
             assertThrows(RecognizerException::class.java) { it.accept(sound, 1, 16000, channels) }
         }
         for (channels in listOf(0, -1)) { // a count beyond the array, which is not read
-            val short = assertThrows(RecognizerException::class.java) { it.accept(ShortArray(5), 4096, 16000, channels) }
-            assertEquals("$channels channels; give 1 to 64", short.message)
-            val float = assertThrows(RecognizerException::class.java) { it.accept(FloatArray(5), 4096, 16000, channels) }
-            assertEquals("$channels channels; give 1 to 64", float.message)
+            for (call in listOf<() -> Unit>(
+                { it.accept(ShortArray(5), 4096, 16000, channels) },
+                { it.accept(FloatArray(5), 4096, 16000, channels) },
+            )) {
+                val refusal = assertThrows(RecognizerException::class.java) { call() }
+                assertEquals("$channels channels; give 1 to 64", refusal.message)
+            }
         }
         assertThrows(RecognizerException::class.java) { it.accept(ShortArray(5000), 1, 16000, 5000) }
         assertThrows(RecognizerException::class.java) { it.accept(sound, 1, 7) }
