@@ -261,7 +261,7 @@ def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
         with _open(path) as file:
             status = os.fstat(file.fileno())
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            layout = _layout(path, stamp) if status.st_nlink else None
+            layout = _layout(path, stamp) if status.st_nlink and path != PIPE else None
             yield Sound(bytes_of(file), str(path), channel, layout)
     except FileNotFoundError as error:
         raise _unreadable(str(path), "no such file") from error
@@ -278,8 +278,10 @@ def _layout(path: Path, _: tuple[int, ...]) -> Layout:
 
 def _open(path: Path) -> BinaryIO:
     """A recording's bytes, in a file that can be searched."""
+    if path == PIPE and sys.__stdin__ is None:
+        raise OSError("standard input is closed")
     try:
-        descriptor = os.dup(sys.__stdin__.fileno()) if path == PIPE and sys.__stdin__ else os.open(path, os.O_RDONLY)
+        descriptor = os.dup(sys.__stdin__.fileno()) if path == PIPE else os.open(path, os.O_RDONLY)
     except NotADirectoryError as error:
         raise FileNotFoundError from error
     try:

@@ -95,7 +95,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
         if (behind := source.skip_tags(position)) > position:
             position = behind
             continue
-        if made.sound is not None and source.is_container(position):
+        if made.sound is not None and packets.begins(source, position):
             break
         head = source.at(position, 8)
         name, size, begin = head[:4], int.from_bytes(head[4:], order), position + 8
@@ -106,7 +106,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
         if name == samples:
             if made.sound is not None:
                 break
-            ends = begin >= source.size or _is_chunk(source, begin, order) or source.is_container(begin)
+            ends = begin >= source.size or _is_chunk(source, begin, order) or packets.begins(source, begin)
             holds = not unknown and (size <= source.size - begin if size else ends)
             end = begin + size if holds else source.next_container(begin) or source.size
             made.sound, made.declared = range(begin, end), 0 if holds or unknown else size
@@ -117,7 +117,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
         made.content.setdefault(name, source.at(begin, min(size, GREATEST_CHUNK)))
         position = _padded(source, begin + size, size)
     made.end = min(position, source.size)
-    if made.sound is not None and made.end < source.size and not source.is_container(made.end):
+    if made.sound is not None and made.end < source.size and not packets.begins(source, made.end):
         inside = source.next_container(made.sound.start)
         if inside is None or inside >= made.sound.stop:
             made.fault = "what follows is no chunk that may stand there"
@@ -129,7 +129,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
 def _padded(source: Bytes, end: int, size: int) -> int:
     """Where the chunk behind one that ends at `end` begins: chunks of odd size have a byte more, as a rule."""
     here = source.at(end, 4)
-    return end if size % 2 == 0 or KNOWN.fullmatch(here) or source.is_container(end) else end + 1
+    return end if size % 2 == 0 or KNOWN.fullmatch(here) or packets.begins(source, end) else end + 1
 
 
 def _is_chunk(source: Bytes, at: int, order: Order) -> bool:
@@ -210,7 +210,7 @@ def _samples(source: Bytes, begin: int, declared: int, frame: int) -> tuple[rang
         frame: bytes of a sample of each channel, 0 if they are compressed.
     """
     stop = begin + declared
-    if declared and stop <= source.size and (source.is_container(stop) or source.skip_tags(stop) >= source.size):
+    if declared and stop <= source.size and (packets.begins(source, stop) or source.skip_tags(stop) >= source.size):
         return range(begin, stop), ""
     end = source.next_container(begin) or source.size
     return range(begin, end), _missing(declared, end - begin, frame)

@@ -20,6 +20,12 @@ def reader(source: Bytes, at: int) -> Callable[[Bytes, int], Found | None] | Non
     return _mpeg if head[:1] == b"\xff" else None
 
 
+def begins(source: Bytes, at: int) -> bool:
+    """Whether a container begins here, or at least two frames of MPEG audio."""
+    frame = _frame(source.at(at, 4))
+    return source.is_container(at) or (frame is not None and _frame(source.at(at + frame[0], 4)) is not None)
+
+
 # FLAC (RFC 9639).
 
 
