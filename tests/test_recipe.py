@@ -3,19 +3,29 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from interrupted import InProcess
 
 from tetraphone.export.cli import main
-from tetraphone.export.model import evaluate, load_model
+from tetraphone.export.model import calibrate, evaluate, load_model
+from tetraphone.export.operators import Format, packed_shape
 from tetraphone.export.recipe import Recipe, changed, follow, read_recipe
+from tetraphone.export.runtime import Program
+from tetraphone.export.writer import packed_layers
+from tetraphone.quant.quantize import quantize
+from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train import data
-from tetraphone.train.corpus import read_corpus
+from tetraphone.train.confidence import Confidence
+from tetraphone.train.corpus import Corpus, read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.model import NetworkOptions, load_checkpoint
 from tetraphone.train.options import TrainOptions
+from tetraphone.train.phones import ARPABET
+from tetraphone.train.training import read_training_sets
 
 DEFAULTS = TrainOptions(threads=1)
 
@@ -133,3 +143,35 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
     for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):
         result = evaluate(load_model(tmp_path / "run" / name), corpus, 0, lines.append)
         assert result["utterances"] == len(corpus.utterances)
+    _, held, _ = read_training_sets((str(tiny_corpus),), options)
+    assert_files_are_what_they_claim(tmp_path / "run", first, Corpus("held out", "dev", tuple(held), ()))
+
+
+def assert_files_are_what_they_claim(folder: Path, told: dict[str, dict[str, Any]], dev: Corpus) -> None:
+    """Every file of the recipe, read back: format, phones, rounding, calibration, the figures told of it."""
+    float32 = load_checkpoint(folder / "small-float32.pt")
+    assert float32.confidence != Confidence()
+    sources = {"int8": float32, "int4": load_checkpoint(folder / "int4" / "model.pt")}
+    assert sources["int4"].options["rounding"] == "int4"
+    assert sources["int4"].options["init"] == str(folder / "small-float32.pt")
+    assert not (folder / "int8").exists(), "its weights are those of float32"
+    before = load_checkpoint(folder / "float32" / "model.pt").model.state_dict()
+    assert float32.model.state_dict()["output.bias"][0] - before["output.bias"][0] == pytest.approx(
+        told["float32"]["blank_shift"], abs=1e-6
+    )
+    for name, weight in before.items():
+        assert name == "output.bias" or torch.equal(float32.model.state_dict()[name], weight), name
+    for number_format, source in sources.items():
+        path = folder / f"small-{number_format}.pte"
+        metadata = Program.load(path).metadata
+        assert (metadata["number_format"], metadata["phones"].split()) == (number_format, list(ARPABET))
+        expected, fitted = calibrate(quantize(source, QuantizeOptions(number_format))[0], dev)
+        assert fitted["blank_shift"] == told[number_format]["blank_shift"]
+        assert expected.confidence != source.confidence
+        slope, intercept = metadata["confidence_slope"], metadata["confidence_intercept"]
+        assert (slope, intercept) == pytest.approx((expected.confidence.slope, expected.confidence.intercept))
+        content = path.read_bytes()
+        for layer in packed_layers(expected):
+            assert packed_shape(layer.block)[1] == Format[number_format.upper()]
+            assert layer.block.numpy().tobytes() in content, "rounded, its blank shifted"
+        assert path.stat().st_size == told[number_format]["bytes"]
