@@ -13,7 +13,9 @@ cmake -S "$(dirname "$0")" -B "$1" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SY
 cmake --build "$1"
 bash "$(dirname "$0")/instructions.sh" "$1/kernels/libtetraphone_kernels.a" \
   aarch64-linux-gnu-objdump aarch64-linux-gnu-nm
-for processor in cortex-a53 cortex-a72 cortex-a76 neoverse-n1 max; do
+for entry in cortex-a53:neon cortex-a72:neon cortex-a76:dotprod neoverse-n1:dotprod max:i8mm; do
+  processor=${entry%:*}
   echo "== $processor"
-  qemu-aarch64 -cpu "$processor" "$1/kernels_test"
+  qemu-aarch64 -cpu "$processor" "$1/kernels_test" | tee "$1/$processor.log"
+  grep -qx "in use: ${entry#*:}" "$1/$processor.log"
 done
