@@ -48,7 +48,7 @@ class Expanded(nn.Module):
         return tuple(torch.zeros(1, self.width) for _ in range(self.parts * len(self.hidden)))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
-        before, after = iter(states), []
+        before, after = iter(states), list[Tensor]()
         for from_input, from_hidden in zip(self.input, self.hidden, strict=True):
             state, outputs = tuple(next(before) for _ in range(self.parts)), []
             products = from_input(x)
