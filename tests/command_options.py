@@ -239,6 +239,26 @@ def recognize_model(world: World) -> None:
     assert (code, "none.pte" in err) == (1, True)
 
 
+@row("recognize", "--channel")
+def channel(world: World) -> None:
+    alone = [soundfile.read(world.corpus.parent / f"{number}.wav")[0][:8000] for number in (0, 5)]
+    soundfile.write(world.folder / "both.wav", np.stack(alone, axis=1), 16000, subtype="FLOAT")
+
+    def phones(name: str, *flags: object) -> list[Any]:
+        found: list[Any] = world.json("recognize", world.folder / name, "--model", world.program, *flags)["phones"]
+        return found
+
+    heard = []
+    for number, samples in enumerate(alone):
+        soundfile.write(world.folder / "one.wav", samples, 16000, subtype="FLOAT")
+        heard.append(phones("one.wav"))
+        assert phones("both.wav", "--channel", number) == heard[number]
+    assert heard[0] != heard[1]
+    assert phones("both.wav") not in heard
+    command = ("recognize", world.folder / "both.wav", "--model", world.program, "--channel", 2)
+    assert world.run(*command)[0] == 1
+
+
 @row("recognize", "--plot")
 def plot(world: World) -> None:
     path = world.folder / "phones.png"
