@@ -262,3 +262,11 @@ def test_a_weight_without_four_components_has_no_block_matrix() -> None:
     for shape in ((3, 2, 2), (4, 4)):
         with pytest.raises(InputError, match=re.escape(f"components of shape {shape}")):
             block_matrix(torch.ones(shape))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "named"), [(((6,), (8,)), "a is 6"), (((8,), (6,)), "b is 6"), (((), (8,)), "a is 1")]
+)
+def test_the_operand_that_has_no_quaternions_is_named(shapes: tuple[tuple[int, ...], ...], named: str) -> None:
+    with pytest.raises(InputError, match=f"the last dimension of {named} reals"):
+        hamilton_product(*(torch.zeros(shape) for shape in shapes))
