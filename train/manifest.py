@@ -96,7 +96,7 @@ def _object(content: bytes) -> dict[str, Any]:
         LineError: there is none.
     """
     try:
-        item = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_once)
+        item = DECODER.decode(content.decode("utf-8-sig"))
         if b"\\u" in content:
             json.dumps(item, ensure_ascii=False).encode()  # Half a surrogate pair is no text.
     except UnicodeDecodeError as error:
@@ -126,6 +126,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return item
 
 
+DECODER = json.JSONDecoder(object_pairs_hook=_once)
+
+
 # Values.
 
 
@@ -150,7 +153,7 @@ def _given(item: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _string(item: Mapping[str, Any], *keys: str) -> str:
-    value = _given(item, *keys)
+    value = item.get(keys[0]) if len(keys) == 1 else _given(item, *keys)
     if value is None:
         raise LineError(f"no key {keys[0]}; give it a string")
     if not isinstance(value, str):
