@@ -19,6 +19,8 @@ matplotlib.use("Agg")
 ROW_SECONDS = 5.0
 """Of a recording's picture, unless the recording needs more than MOST_ROWS of them."""
 MOST_ROWS = 24
+READABLE_SECONDS = 20.0
+"""Of a row, up to which there is room for the names of its phones; in longer ones their shades alone are drawn."""
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -72,25 +74,30 @@ def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title:
     figure = Figure(figsize=(max(4.0, 2.6 * min(row, ROW_SECONDS)), 3.2 * rows), layout="constrained")
     axes = figure.subplots(2 * rows, 1, squeeze=False, height_ratios=[4, 1] * rows)[:, 0]
     axes[0].set_title(title)
+    least, most = (mel.min(), mel.max()) if len(mel) else (0.0, 1.0)
     for index in range(rows):
         spectrogram, labels = axes[2 * index], axes[2 * index + 1]
-        if len(mel):
-            extent = (0, seconds, 0, mel.shape[1])
-            spectrogram.imshow(mel.T, origin="lower", aspect="auto", cmap="magma", extent=extent)
+        begin, end = index * row, (index + 1) * row
+        part = mel[math.floor(begin / hop) : math.ceil(end / hop)]
+        if len(part):
+            left = math.floor(begin / hop) * hop
+            extent = (left, left + len(part) * hop, 0, mel.shape[1])
+            spectrogram.imshow(part.T, "magma", aspect="auto", origin="lower", extent=extent, vmin=least, vmax=most)
         spectrogram.set_ylabel("mel band")
         spectrogram.tick_params(labelbottom=False)
-        for place, item in enumerate(phones):
-            if item.end < index * row or item.start > (index + 1) * row:
-                continue
-            colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
-            labels.axvspan(item.start, item.end, color=colour, alpha=0.25 * item.confidence)
-            height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
+        here = [(place, item) for place, item in enumerate(phones) if item.end >= begin and item.start <= end]
+        spans = [(item.start, item.end - item.start) for _, item in here]
+        labels.broken_barh(spans, (0, 1), color=[(0.1, 0.2, 0.5, 0.25 * item.confidence) for _, item in here])
+        for place, item in here if row <= READABLE_SECONDS else ():
             middle = (item.start + item.end) / 2
-            if index * row <= middle < (index + 1) * row:
+            if begin <= middle < end:
+                height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
+                colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
                 labels.text(middle, height, item.phone, ha="center", va="center", fontsize=8, color=colour)
         labels.set_yticks([])
-        for part in (spectrogram, labels):
-            part.set_xlim(index * row, (index + 1) * row)
+        labels.set_ylim(0, 1)
+        for axis in (spectrogram, labels):
+            axis.set_xlim(begin, end)
     axes[-1].set_xlabel("seconds")
     _save(figure, path)
 
