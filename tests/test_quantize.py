@@ -14,8 +14,9 @@ from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.quantize import load, quantize, quantized_scores
 from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions, quantize_frame
 from tetraphone.train.errors import InputError
-from tetraphone.train.layers import Recurrent
+from tetraphone.train.layers import QLSTM, QRNN, Recurrent
 from tetraphone.train.model import load_checkpoint
+from tetraphone.train.quaternion import block_matrix
 
 QUATERNION = (4, 6, 21)
 REAL = (5, 70)
@@ -237,3 +238,43 @@ def test_values_stay_within_their_bits_where_a_float16_scale_was_rounded_down() 
 def test_weights_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"a weight of shape .*; give \[4, rows, columns\] or \[rows, columns\]"):
         QuantizedWeight(torch.zeros(shape), "int8")
+
+
+def rounded_layers(kind: type[Recurrent], bias: bool) -> tuple[Recurrent, QuantizedRecurrent]:
+    layers = kind(8, 12, layers=2, bias=bias, generator=torch.Generator().manual_seed(1))
+    return layers, QuantizedRecurrent(layers, "int8")
+
+
+def test_layers_without_bias_are_those_whose_bias_is_0() -> None:
+    with_bias, quantized = rounded_layers(QLSTM, True)
+    without, _ = rounded_layers(QLSTM, False)
+    without.load_state_dict(with_bias.state_dict(), strict=False)
+    quantized_without = QuantizedRecurrent(without, "int8")
+    assert [tuple(bias.shape) for bias in quantized_without.bias] == [(48,), (48,)]
+    with torch.no_grad():
+        for bias in quantized.bias:
+            bias.zero_()
+    x = random(2, 3, 8)
+    assert torch.equal(quantized(x)[0], quantized_without(x)[0])
+    linear = nn.Linear(8, 5, bias=False)
+    assert torch.equal(QuantizedLinear(linear, "int8")(torch.zeros(3, 8)), torch.zeros(3, 5))
+
+
+@pytest.mark.parametrize("kind", [QRNN, QLSTM])
+def test_what_is_quantised_is_not_trained_and_keeps_the_type(kind: type[Recurrent]) -> None:
+    layers, quantized = rounded_layers(kind, True)
+    linear = QuantizedLinear(nn.Linear(8, 5), "int4")
+    assert not any(parameter.requires_grad for module in (quantized, linear) for parameter in module.parameters())
+    y, state = quantized(random(2, 0, 8))
+    assert (y.shape, y.dtype) == ((2, 0, 12), torch.float32)
+    assert [tuple(part.shape) for part in state] == [(2, 2, 12)] * layers.parts
+    assert linear(random(2, 8)).dtype == torch.float32
+
+
+def test_the_hidden_state_is_rounded_to_127ths() -> None:
+    _, quantized = rounded_layers(QRNN, True)
+    state = (random(2, 1, 12).tanh(),)
+    matrix = block_matrix(quantized.weight_hidden[0].dequantized())
+    total = (state[0][0] * 127).round().double() / 127 @ matrix.T + quantized.bias[0].double()
+    _, after = quantized(torch.zeros(1, 1, 8), state)
+    torch.testing.assert_close(after[0][0], total.float().tanh(), rtol=0, atol=1e-6)
