@@ -1,7 +1,7 @@
 """A phone set of one's own, and transcripts in other words than the model's: every step takes them."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from tetraphone.train.errors import InputError
 from tetraphone.train.options import TrainOptions
 from tetraphone.train.parallel import Processes
 from tetraphone.train.phones import ARPABET
+from tetraphone.train.resume import check_options
 from tetraphone.train.training import Run, read_training_sets
 
 IPA = ["sil", "ɛ", "t͡s", "a\u0303", "sil"]
@@ -169,3 +170,12 @@ def test_a_table_that_is_missing_ends_each_command_in_a_sentence(
     ):
         assert run(*command, "--fold", absent) == 1
         assert f"cannot read the table {absent}: No such file" in capsys.readouterr().err
+
+
+def test_a_run_may_go_on_with_its_table_elsewhere_and_not_with_other_phones() -> None:
+    """What the table says is in the digest of the corpora's phones."""
+    begun = TrainOptions(fold="table.txt")
+    content = {"options": asdict(begun), "training": {"epoch": 0, "batch": 0}}
+    check_options(content, Path("last.pt"), replace(begun, fold="elsewhere/table.txt"))
+    with pytest.raises(InputError, match=r"other options \(keep_silences, phones\)"):
+        check_options(content, Path("last.pt"), replace(begun, phones="corpus", keep_silences=True))
