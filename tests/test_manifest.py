@@ -1,8 +1,6 @@
 """What a line of a manifest means, and what is wrong with it: the same stored, streamed, and in Shar archives."""
 
-import gzip
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,20 @@ import numpy as np
 import pytest
 import soundfile
 from lhotse import CutSet, Recording, RecordingSet, SupervisionSegment, SupervisionSet
-from lhotse.supervision import AlignmentItem
+from manifests import (
+    FORMS,
+    LHOTSE,
+    LINES,
+    RATE,
+    SOUND,
+    name_of,
+    read_form,
+    read_gz,
+    samples_of,
+    supervision_of,
+    write_form,
+    write_lines,
+)
 
 from tetraphone.train import prepare, stream
 from tetraphone.train.audio import open_sound, read_recording
@@ -19,131 +30,16 @@ from tetraphone.train.corpus import read_corpus
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions
 from tetraphone.train.manifest import write_manifest
-from tetraphone.train.phones import SILENCES
 from tetraphone.train.prepare import prepare_jsonl
 from tetraphone.train.sources import Item, Manifests, Member, Shar, find_source
-from tetraphone.train.timit import SILENT, SYMBOLS
-from tetraphone.train.transcripts import Reading, Transcripts, read_fold
+from tetraphone.train.transcripts import Reading
 from tetraphone.train.utterance import Utterance
-
-RATE = 16000
-SOUND = np.round(0.1 * np.random.default_rng(0).standard_normal((8 * RATE, 2)) * 32768).astype(np.int16)
-"""A call: one speaker in each channel."""
-LINES: list[dict[str, Any]] = [
-    {"start": 0.5, "channel": 0, "phones": ["AH", "T"], "alignment": [["AH", 0.1, 0.4], ["T", 0.4, 0.9]]},
-    {"start": 2.0, "channel": 1, "phones": ["T", "S"], "alignment": [["T", 0.0, 0.5], ["S", 0.6, 1.0]]},
-    {"start": 5.5, "channel": 0, "phones": ["S", "AH"], "alignment": [["S", 0.2, 0.3], ["AH", 0.3, 0.8]]},
-]
-for number, line in enumerate(LINES):
-    line |= {"id": f"u{number}", "speaker": "s", "audio": "call.wav", "duration": 1.0, "text": "two words"}
-FORMS = ("jsonl", "jsonl streamed", "lhotse", "lhotse streamed", "shar")
-LHOTSE = FORMS[2:]
-ARPABET_ALONE = Transcripts()
-
-
-def write_lines(path: Path, lines: list[Any]) -> Path:
-    """Lines of a manifest: objects as JSON, bytes as they are."""
-    content = b"".join(
-        (item if isinstance(item, bytes) else json.dumps(item, ensure_ascii=False).encode()) + b"\n" for item in lines
-    )
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    return path
-
-
-def read_gz(path: Path) -> list[Any]:
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-
-
-def supervision_of(line: dict[str, Any]) -> SupervisionSegment:
-    """As lhotse has it: times are counted from the recording's start."""
-    start = line.get("start", 0.0)
-    items = [AlignmentItem(phone, start + first, round(end - first, 8)) for phone, first, end in line["alignment"]]
-    return SupervisionSegment(
-        line["id"],
-        "r",
-        start,
-        line["duration"],
-        line["channel"],
-        line["text"],
-        speaker=line["speaker"],
-        custom={"phones": line["phones"]},
-        alignment={"phone": items},
-    )
-
-
-def patched(supervision: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
-    """A supervision with a change of a JSON line."""
-    for key, value in change.items():
-        if key == "phones":
-            supervision["custom"] = {"phones": value}
-        elif key == "alignment":
-            start = supervision["start"] + LINES[1]["start"] * (supervision["start"] == 0)
-            supervision["alignment"] = {"phone": [[symbol, first + start, end - first] for symbol, first, end in value]}
-        else:
-            supervision[key] = value
-    return supervision
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     soundfile.write(tmp_path / "call.wav", SOUND, RATE)
     return tmp_path
-
-
-def write_form(folder: Path, form: str, change: Any = None) -> str:
-    """LINES in a form; line 2 with a change, or, if that is bytes, replaced by them. Returns its spec."""
-
-    def changed(lines: list[Any], patch: Callable[[Any, Any], Any]) -> list[Any]:
-        if isinstance(change, bytes):
-            lines[1] = change
-        elif change is not None:
-            lines[1] = patch(lines[1], change)
-        return lines
-
-    if form.startswith("jsonl"):
-        lines = changed([dict(line) for line in LINES], lambda line, change: line | change)
-        return str(write_lines(folder / "train.jsonl", lines))
-    recording = Recording.from_file(folder / "call.wav", recording_id="r")
-    supervisions = [supervision_of(line) for line in LINES]
-    if form.startswith("lhotse"):
-        write_lines(folder / "m_recordings_train.jsonl.gz", [recording.to_dict()])
-        write_lines(
-            folder / "m_supervisions_train.jsonl.gz", changed([item.to_dict() for item in supervisions], patched)
-        )
-        return str(folder)
-    made = CutSet.from_manifests(RecordingSet([recording]), SupervisionSet(supervisions)).trim_to_supervisions()
-    (folder / "shar").mkdir()
-    made.to_shar(folder / "shar", fields={"recording": "wav"}, shard_size=5)
-    cuts = folder / "shar" / "cuts.000000.jsonl.gz"
-
-    def within(cut: Any, change: Any) -> Any:
-        return cut | {"supervisions": [patched(cut["supervisions"][0], change)]}
-
-    write_lines(cuts, changed(read_gz(cuts), within))
-    return str(folder / "shar")
-
-
-def read_form(
-    spec: str, form: str, transcripts: Transcripts = ARPABET_ALONE
-) -> tuple[list[Item], list[str], list[str]]:
-    """Utterances, problems and notes."""
-    if form in ("jsonl", "lhotse"):
-        options = {"keep_silences": transcripts.keep_silences, "fold": transcripts.fold}
-        corpus = read_corpus(spec, "train", transcripts.phones, **options)  # type: ignore[arg-type]
-        items = [Item(utterance, None, utterance.duration) for utterance in corpus.utterances]
-        return items, list(corpus.problems), list(corpus.notes)
-    reading = Reading(transcripts)
-    read = list(find_source(spec, "train").read(reading))
-    items = [item for item in read if isinstance(item, Item)]
-    return items, [item for item in read if isinstance(item, str)], list(reading.notes(spec))
-
-
-def samples_of(item: Item) -> np.ndarray:
-    utterance = item.utterance
-    stretch = utterance.start, utterance.duration, utterance.channel
-    if item.member is None:
-        return read_recording(utterance.audio, RATE, *stretch)
-    return stream._read_member(item.member, utterance.audio, RATE, *stretch)
 
 
 # What a line means.
@@ -232,13 +128,6 @@ def test_a_channel_that_a_recording_lacks(folder: Path, form: str, change: Any, 
     _, problems, _ = read_form(write_form(folder, form, change), form)
     shar = form == "shar"
     assert problems == [f"{name_of(form)}, line 2: " + fault.format("u1" if shar else "r", "1" if shar else "0, 1")]
-
-
-def name_of(form: str) -> str:
-    """The file that has the lines."""
-    if form == "shar":
-        return "cuts.000000.jsonl.gz"
-    return "train.jsonl" if form.startswith("jsonl") else "m_supervisions_train.jsonl.gz"
 
 
 @pytest.mark.parametrize("form", ["lhotse", "lhotse streamed"])
@@ -519,108 +408,6 @@ def test_shar_archives_are_for_streams(folder: Path) -> None:
     assert isinstance(find_source(spec, "train"), Shar)
     with pytest.raises(InputError, match="holds Shar archives, which only train --stream reads"):
         read_corpus(spec, "train")
-
-
-# Phone symbols.
-
-TILDE = "a\u0303"
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_symbols_are_composed_and_it_is_told(folder: Path, form: str) -> None:
-    spec = write_form(folder, form, {"phones": [TILDE, "ã", "t"], "alignment": []})
-    items, problems, notes = read_form(spec, form, Transcripts(None))
-    assert (items[1].utterance.phones, problems) == (("ã", "ã", "t"), [])
-    told = f"{spec}: phone symbols are read in Unicode's form NFC: {TILDE} (U+0061 U+0303) as ã (U+00E3)"
-    assert told in notes
-    # A model that has learned the other form keeps it.
-    assert read_form(spec, form, Transcripts((TILDE, "ã", "t", "AH", "T", "S")))[0][1].utterance.phones[0] == TILDE
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_silences_are_left_out_and_counted_unless_they_are_kept(folder: Path, form: str) -> None:
-    spoken = ["sil", "T", "SP", "S", "sil", "bcl"]
-    spec = write_form(folder, form, {"phones": spoken, "alignment": []})
-    items, problems, notes = read_form(spec, form, Transcripts(None))
-    assert (items[1].utterance.phones, problems) == (("T", "S", "bcl"), [])
-    mend = "; --keep-silences keeps them"
-    assert f"{spec}: 3 silences are left out of the transcripts (sil 2, SP 1){mend}" in notes
-    assert read_form(spec, form, Transcripts(None, keep_silences=True))[0][1].utterance.phones == tuple(spoken)
-    # A phone set that has one keeps it.
-    kept = read_form(spec, form, Transcripts(("sil", "T", "S", "AH", "bcl")))[0][1].utterance.phones
-    assert kept == ("sil", "T", "S", "sil", "bcl")
-
-
-def test_only_silences_are_no_phones(folder: Path) -> None:
-    _, problems, _ = read_form(write_form(folder, "jsonl", {"phones": ["sil", "sp"]}), "jsonl")
-    assert problems == ["train.jsonl, line 2: u1: no phones"]
-
-
-def test_silences_cannot_be_kept_in_a_phone_set_that_is_given() -> None:
-    with pytest.raises(InputError, match=r"--phones corpus; leave out --keep-silences"):
-        Transcripts(keep_silences=True)
-
-
-def test_of_timits_symbols_pauses_alone_are_silences() -> None:
-    assert SILENCES.intersection(SYMBOLS) == {"pau", "epi", "h#"}
-    assert set(SILENT) - SILENCES == {"bcl", "dcl", "gcl", "pcl", "tcl", "kcl", "q"}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_table_folds_transcripts_and_times(folder: Path, form: str) -> None:
-    (folder / "table.txt").write_text("# ours\nax AH\n\ntcl\nt T\npau sil\n", encoding="utf-8")
-    fold = read_fold(folder / "table.txt")
-    assert fold == {"ax": "AH", "tcl": "", "t": "T", "pau": "sil"}
-    times = [["pau", 0, 0.1], ["tcl", 0.1, 0.2], ["t", 0.2, 0.3], ["ax", 0.3, 0.6], ["S", 0.6, 1.0]]
-    spec = write_form(folder, form, {"phones": [symbol for symbol, _, _ in times], "alignment": times})
-    items, problems, notes = read_form(spec, form, Transcripts(fold=fold))
-    utterance = items[1].utterance
-    assert (utterance.phones, problems) == (("T", "AH", "S"), [])
-    assert f"{spec}: 1 silences are left out of the transcripts (pau 1)" in notes
-    if form != "shar":
-        assert utterance.times is not None
-        assert [(phone, pytest.approx(start)) for phone, start, _ in utterance.times] == [
-            ("T", 0.2),
-            ("AH", 0.3),
-            ("S", 0.6),
-        ]
-        assert not any("alignments" in note for note in notes)
-
-
-def test_a_symbol_that_the_table_lacks_stays_as_it_is(folder: Path) -> None:
-    items, problems, _ = read_form(
-        write_form(folder, "jsonl", {"phones": ["S", "dx"]}), "jsonl", Transcripts(fold={"q": ""})
-    )
-    assert [item.id for item in items] == ["u0", "u2"]
-    assert "u1: unknown phones dx; " in problems[0]
-    assert "the table does not fold them" in problems[0]
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        (b"ax AH\nix IH extra\n", "line 2: 3 words; write a symbol and the one phone"),
-        (b"ax AH\nax IH\n", "line 2: ax stands for IH, but for AH above; keep one"),
-        (b"# nothing\n", "has no line like: ax AH"),
-        ("ax ã\n".encode("latin-1"), "is not text in UTF-8 \\(byte 3\\); save it as UTF-8"),
-        (b"ax " + b"A" * 200 + b"\n", "line 1: .*AAAA"),
-        (None, "cannot read the table .*table.txt: No such file or directory; give a file"),
-    ],
-)
-def test_a_table_that_is_none_is_named_by_line(tmp_path: Path, content: bytes | None, fault: str) -> None:
-    if content is not None:
-        (tmp_path / "table.txt").write_bytes(content)
-    with pytest.raises(InputError, match=f"table.txt.*{fault}" if content is not None else fault):
-        read_fold(tmp_path / "table.txt")
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("symbol", ["", "a b", " a", "a" * 63])
-def test_a_symbol_that_no_model_can_have_is_named_when_the_corpus_is_read(folder: Path, form: str, symbol: str) -> None:
-    spec = write_form(folder, form, {"phones": ["T", symbol], "alignment": []})
-    items, problems, _ = read_form(spec, form, Transcripts(None))
-    assert [item.id for item in items] == ["u0", "u2"]
-    assert problems[0].startswith(f"{name_of(form)}, line 2: u1: ")
 
 
 @pytest.mark.parametrize("form", FORMS[:4])

@@ -47,7 +47,7 @@ def fold_timit(utterance: Utterance) -> Utterance:
         raise InputError(f"{utterance.id} has no phone times; prepare TIMIT with `tetraphone corpus prepare timit`")
     unknown = {symbol for symbol, _, _ in utterance.times} - TO_48.keys()
     if unknown:
-        raise InputError(f"{utterance.id} has the symbols {' '.join(sorted(unknown))}, which TIMIT has not")
+        raise InputError(f"{utterance.id} has the symbols {' '.join(sorted(unknown))}, which TIMIT lacks")
     times = tuple((phone, start, end) for symbol, start, end in utterance.times if (phone := TO_48[symbol]))
     return replace(utterance, phones=tuple(phone for phone, _, _ in times), times=times)
 

@@ -6,21 +6,31 @@ lhotse counts the times of an alignment from the start of the recording; an `Utt
 import gzip
 import json
 import math
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from lhotse import AudioSource, Recording, SupervisionSegment
 from lhotse.supervision import AlignmentItem
 
-from .errors import InputError
 from .files import write_atomically
+from .lines import (
+    Line,
+    channel_of,
+    channels_of,
+    list_of,
+    number_of,
+    object_of,
+    shown,
+    stretch_of,
+    string_of,
+    symbols_of,
+    text_of,
+    value_of,
+)
 from .transcripts import LineError, Reading
 from .utterance import EXTRA, Utterance
-
-Made = TypeVar("Made")
 
 LINE_KEYS = frozenset(
     {"id", "speaker", "audio", "audio_filepath", "start", "offset", "duration", "channel"}
@@ -37,200 +47,6 @@ TOLERANCE = 0.03
 """Seconds by which intervals of phones may overlap, or leave the utterance: aligners and manifests round."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """An object of a manifest, and where it stands."""
-
-    name: str
-    """Of the manifest's file."""
-    number: int
-    """From 1."""
-    item: dict[str, Any]
-
-    @property
-    def where(self) -> str:
-        return f"{self.name}, line {self.number}"
-
-
-# Lines.
-
-
-def read_lines(path: Path, make: Callable[[Line], Made]) -> Iterator[Made | str]:
-    """What `make` makes of the object in each line, or the line's fault.
-
-    Raises:
-        InputError: the file is UTF-16 or UTF-32.
-    """
-    number = 0
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            for number, content in enumerate(file, 1):
-                if number == 1 and (content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content[:4]):
-                    raise InputError(f"{path} is in UTF-16 or UTF-32; save it as UTF-8")
-                if content.strip():
-                    yield _made(path.name, number, content, make)
-    except OSError as error:
-        fault = "is no gzip file" if isinstance(error, gzip.BadGzipFile) else f"cannot be read: {error.strerror}"
-        yield f"{path.name}: {fault}{f', after line {number}' if number else ''}; prepare it again"
-    except (EOFError, zlib.error):
-        yield f"{path.name}: is cut short or damaged after line {number}; prepare it again"
-
-
-def _made(name: str, number: int, content: bytes, make: Callable[[Line], Made]) -> Made | str:
-    where = f"{name}, line {number}"
-    try:
-        line = Line(name, number, _object(content))
-    except LineError as fault:
-        return f"{where}: {fault}"
-    try:
-        return make(line)
-    except LineError as fault:
-        called = line.item.get("id")
-        return f"{where}: {called}: {fault}" if isinstance(called, str) else f"{where}: {fault}"
-
-
-def _object(content: bytes) -> dict[str, Any]:
-    """The JSON object in a line.
-
-    Raises:
-        LineError: there is none.
-    """
-    try:
-        item = DECODER.decode(content.decode("utf-8-sig"))
-        if b"\\u" in content:
-            json.dumps(item, ensure_ascii=False).encode()  # Half a surrogate pair is no text.
-    except UnicodeDecodeError as error:
-        raise LineError(f"byte {error.start + 1} is no text in UTF-8; save the file as UTF-8") from error
-    except UnicodeEncodeError as error:
-        raise LineError("it holds half a character (a lone surrogate, \\ud800 to \\udfff); write it whole") from error
-    except json.JSONDecodeError as error:
-        raise LineError(f"no JSON object (wrong at character {error.pos + 1}); write one object a line") from error
-    except LineError:
-        raise
-    except ValueError as error:
-        raise LineError("a number of thousands of digits; write it shorter") from error
-    except RecursionError as error:
-        raise LineError("no JSON object (lists within lists without end); write one object a line") from error
-    if not isinstance(item, dict):
-        raise LineError(f'{_shown(item)} is no JSON object; write one a line: {{"id": …}}')
-    return item
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of which each key stands once."""
-    item = dict(pairs)
-    if len(item) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise LineError(f"the key {twice} stands there twice; keep one")
-    return item
-
-
-DECODER = json.JSONDecoder(object_pairs_hook=_once)
-
-
-# Values.
-
-
-def _shown(value: object) -> str:
-    """A value as JSON has it, cut short."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def _given(item: Mapping[str, Any], *keys: str) -> Any:
-    """The value of the one of some synonymous keys that is there; None (null) where there is none.
-
-    Raises:
-        LineError: they have different values.
-    """
-    values = {key: item[key] for key in keys if item.get(key) is not None}
-    first = next(iter(values.values()), None)
-    if any(value != first for value in values.values()):
-        said = " and ".join(f"{key} is {_shown(value)}" for key, value in values.items())
-        raise LineError(f"{said}, though they mean the same; give one of them")
-    return first
-
-
-def _string(item: Mapping[str, Any], *keys: str) -> str:
-    value = item.get(keys[0]) if len(keys) == 1 else _given(item, *keys)
-    if value is None:
-        raise LineError(f"no key {keys[0]}; give it a string")
-    if not isinstance(value, str):
-        raise LineError(f"{keys[0]} is {_shown(value)}, which is not a string")
-    if not value:
-        raise LineError(f"{keys[0]} is empty; give it a string")
-    return value
-
-
-def _text(item: Mapping[str, Any], key: str) -> str:
-    """A string that may be missing."""
-    value = item.get(key)
-    if value is not None and not isinstance(value, str):
-        raise LineError(f"{key} is {_shown(value)}, which is not a string")
-    return value or ""
-
-
-def _number(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise LineError(f"{name} is {_shown(value)}, which is not a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise LineError(f"{name} is {_shown(value)}, which is not a finite number")
-    return number
-
-
-def _list(value: object, name: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise LineError(f"{name} is {_shown(value)}, which is not a list")
-    return value
-
-
-def _stretch(start: object, duration: object) -> tuple[float, float]:
-    """Start and duration of an utterance, in seconds."""
-    if duration is None:
-        raise LineError("no key duration; give it seconds")
-    first, long = _number(start, "start"), _number(duration, "duration")
-    if first < 0:
-        raise LineError(f"it starts at {first} seconds, before its recording; give a start of 0 or more")
-    if not long > 0:
-        raise LineError(f"a duration of {long} seconds; give one above 0")
-    return first, long
-
-
-def _channel(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise LineError(f"channel is {_shown(value)}; give the number of one, counted from 0")
-    return value
-
-
-def _channels(value: object) -> list[int]:
-    """Channels, counted from 0; none: all."""
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return sorted({_channel(one) for one in values})
-
-
-def _table(item: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """An object that may be missing."""
-    value = item.get(key)
-    if value is not None and not isinstance(value, dict):
-        raise LineError(f"{key} is {_shown(value)}, which is not an object")
-    return value or {}
-
-
-def _symbols(value: object) -> list[str]:
-    if value is None:
-        raise LineError("no key phones; give a list of strings (lhotse's supervisions have it in custom)")
-    if isinstance(value, str):
-        raise LineError(f"phones is {_shown(value)}, which is not a list of strings; write {_shown(value.split())}")
-    if not isinstance(value, list) or not all(isinstance(phone, str) for phone in value):
-        raise LineError(f"phones is {_shown(value)}, which is not a list of strings")
-    return value
-
-
 # Utterances.
 
 
@@ -244,20 +60,20 @@ def line_utterance(folder: Path, reading: Reading, line: Line) -> Utterance:
     if theirs := {"recording_id", "supervisions", "sources"}.intersection(item):
         folder_of = "the folder of PREFIX_recordings_PART.jsonl.gz and PREFIX_supervisions_PART.jsonl.gz"
         raise LineError(f"{theirs.pop()} is a key of lhotse's manifests; give {folder_of}, or of Shar archives")
-    channels: Sequence[int | None] = _channels(item.get("channel")) or [None]
+    channels: Sequence[int | None] = channels_of(item.get("channel")) or [None]
     if len(channels) > 1:
-        raise LineError(f"channel is {_shown(item['channel'])}; give one, or leave channel out for the mean of all")
-    start = _given(item, "start", "offset")
+        raise LineError(f"channel is {shown(item['channel'])}; give one, or leave channel out for the mean of all")
+    start = value_of(item, "start", "offset")
     reading.unknown_keys(item, LINE_KEYS, line.name, line.number)
     return _utterance(
         reading,
         line,
-        _string(item, "id"),
-        _string(item, "speaker"),
-        (folder / _string(item, "audio", "audio_filepath"), channels[0]),
-        _stretch(0 if start is None else start, item.get("duration")),
+        string_of(item, "id"),
+        string_of(item, "speaker"),
+        (folder / string_of(item, "audio", "audio_filepath"), channels[0]),
+        stretch_of(0 if start is None else start, item.get("duration")),
         item.get("phones"),
-        [_interval(part, "end") for part in _list(item.get("alignment") or [], "alignment")],
+        [_interval(part, "end") for part in list_of(item.get("alignment") or [], "alignment")],
         item,
     )
 
@@ -305,7 +121,7 @@ def lhotse_sources(folder: Path, reading: Reading, line: Line) -> Sources:
     Raises:
         LineError: it has no id.
     """
-    name = _string(line.item, "id")
+    name = string_of(line.item, "id")
     reading.unknown_keys(line.item, RECORDING_KEYS, line.name, line.number)
     try:
         return Sources(name, _files(folder, line.item, "file"))
@@ -314,18 +130,18 @@ def lhotse_sources(folder: Path, reading: Reading, line: Line) -> Sources:
 
 
 def _files(folder: Path, recording: dict[str, Any], kind: str) -> tuple[tuple[Path, tuple[int, ...]], ...]:
-    if changes := _list(recording.get("transforms") or [], "transforms"):
+    if changes := list_of(recording.get("transforms") or [], "transforms"):
         names = ", ".join(str(change.get("name")) for change in changes if isinstance(change, dict))
         raise LineError(f"lhotse is to change it first ({names}); save what it makes of it, and name that file")
     files = []
-    for source in _list(recording.get("sources"), "sources"):
+    for source in list_of(recording.get("sources"), "sources"):
         if not isinstance(source, dict) or not source.get("channels"):
             raise LineError("a source without channels; write its manifest again with lhotse")
         if source.get("type") != kind:
             what = f"a source of type {source.get('type')}"
             raise LineError(f"{what}, and only files are read; save it as a file, and name that")
-        path = folder if kind == "shar" else folder / _string(source, "source")
-        files.append((path, tuple(_channel(channel) for channel in _list(source["channels"], "channels"))))
+        path = folder if kind == "shar" else folder / string_of(source, "source")
+        files.append((path, tuple(channel_of(channel) for channel in list_of(source["channels"], "channels"))))
     if not files:
         raise LineError("no source; write its manifest again with lhotse")
     return tuple(files)
@@ -341,8 +157,8 @@ def lhotse_utterance(reading: Reading, line: Line, sources: Callable[[str], Sour
         LineError: what the line says is wrong or missing.
     """
     supervision = line.item
-    found = sources(_string(supervision, "recording_id")).find(_channels(supervision.get("channel")))
-    start, duration = _stretch(supervision.get("start", 0), supervision.get("duration"))
+    found = sources(string_of(supervision, "recording_id")).find(channels_of(supervision.get("channel")))
+    start, duration = stretch_of(supervision.get("start", 0), supervision.get("duration"))
     return _supervised(reading, line, supervision, found, (start, duration), start)
 
 
@@ -355,17 +171,17 @@ def cut_utterance(archive: Path, reading: Reading, line: Line) -> Utterance:
     cut = line.item
     if "tracks" in cut or cut.get("type") == "PaddingCut":
         raise LineError(f"a cut of type {cut.get('type')}, which is mixed or empty; save it as a recording of its own")
-    supervisions = _list(cut.get("supervisions"), "supervisions")
+    supervisions = list_of(cut.get("supervisions"), "supervisions")
     if len(supervisions) != 1 or not isinstance(supervisions[0], dict):
         raise LineError(f"{len(supervisions)} supervisions; use trim_to_supervisions before to_shar")
     if not isinstance(cut.get("recording"), dict):
         raise LineError("a cut without a recording; write the archive again")
     supervision = supervisions[0]
     reading.unknown_keys(cut, CUT_KEYS, line.name, line.number)
-    held = Sources(_string(cut, "id"), _files(archive, cut["recording"], "shar"))
-    start, duration = _stretch(supervision.get("start", 0), supervision.get("duration"))
-    within = (_number(cut.get("start", 0), "start") + start, duration)
-    return _supervised(reading, line, supervision, held.find(_channels(supervision.get("channel"))), within, None)
+    held = Sources(string_of(cut, "id"), _files(archive, cut["recording"], "shar"))
+    start, duration = stretch_of(supervision.get("start", 0), supervision.get("duration"))
+    within = (number_of(cut.get("start", 0), "start") + start, duration)
+    return _supervised(reading, line, supervision, held.find(channels_of(supervision.get("channel"))), within, None)
 
 
 def _supervised(
@@ -378,18 +194,18 @@ def _supervised(
 ) -> Utterance:
     """The utterance of one of lhotse's supervisions; its times are counted from `origin`; None: it is not known."""
     reading.unknown_keys(supervision, SUPERVISION_KEYS, line.name, line.number)
-    custom, gender = _table(supervision, "custom"), supervision.get("gender")
-    alignment = _table(supervision, "alignment").get("phone") or []
-    name = _string(supervision, "id")
+    custom, gender = object_of(supervision, "custom"), supervision.get("gender")
+    alignment = object_of(supervision, "alignment").get("phone") or []
+    name = string_of(supervision, "id")
     intervals: list[tuple[str, float, float]] = []
     if origin is not None:
-        for part in _list(alignment, "alignment"):
+        for part in list_of(alignment, "alignment"):
             symbol, start, end = _interval(part, "duration")
             intervals.append((symbol, round(start - origin, 8), round(end - origin, 8)))
     elif alignment:
         reading.unanchored = reading.unanchored or f"{line.where}: {name}"
     said = {**({} if gender is None else {"gender": gender}), **custom, "text": supervision.get("text")}
-    speaker = _text(supervision, "speaker") or name
+    speaker = text_of(supervision, "speaker") or name
     return _utterance(reading, line, name, speaker, audio, stretch, custom.get("phones"), intervals, said)
 
 
@@ -405,7 +221,7 @@ def _utterance(
     said: dict[str, Any],
 ) -> Utterance:
     """The utterance, of which `symbols` and `intervals` are as its manifest has them, and `said` has text and EXTRA."""
-    phones = reading.read(_symbols(symbols))
+    phones = reading.read(symbols_of(symbols))
     _check_times(intervals, stretch[1])
     times = tuple(
         (phone, start, end) for symbol, start, end in intervals if symbol and (phone := reading.phone(symbol))
@@ -416,7 +232,7 @@ def _utterance(
     extra = {key: said[key] for key in EXTRA if key in said}
     path, channel = audio
     return Utterance(
-        name, speaker, path, *stretch, phones, _text(said, "text"), times or None, extra, channel, line.where
+        name, speaker, path, *stretch, phones, text_of(said, "text"), times or None, extra, channel, line.where
     )
 
 
@@ -424,8 +240,8 @@ def _interval(part: object, last: str) -> tuple[str, float, float]:
     """(symbol, start, end) of [symbol, start, end], or, by lhotse, [symbol, start, duration, score]."""
     values = [part.get(key) for key in ("symbol", "start", last)] if isinstance(part, dict) else part
     if not isinstance(values, list) or len(values) < 3 or not isinstance(values[0], str):
-        raise LineError(f"{_shown(part)} stands in alignment; write [phone, start, {last}]")
-    start, end = _number(values[1], "a start in alignment"), _number(values[2], f"the {last} in alignment")
+        raise LineError(f"{shown(part)} stands in alignment; write [phone, start, {last}]")
+    start, end = number_of(values[1], "a start in alignment"), number_of(values[2], f"the {last} in alignment")
     return values[0], start, end if last == "end" else start + end
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from .errors import InputError
-from .manifest import Line, Sources, cut_utterance, lhotse_sources, lhotse_utterance, line_utterance, read_lines
+from .lines import Line, read_lines
+from .manifest import Sources, cut_utterance, lhotse_sources, lhotse_utterance, line_utterance
 from .transcripts import LineError, Reading
 from .utterance import Utterance
 

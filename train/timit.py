@@ -65,7 +65,7 @@ def read_times(path: Path) -> PhoneTimes:
         raise InputError(f"{path} is not a phone transcript of TIMIT: {error}; copy the corpus again") from error
     unknown = [symbol for symbol, _, _ in times if symbol not in TO_48]
     if unknown:
-        raise InputError(f"{path} has the symbols {', '.join(unknown)}, which TIMIT has not; copy the corpus again")
+        raise InputError(f"{path} has the symbols {', '.join(unknown)}, which TIMIT lacks; copy the corpus again")
     backwards = [symbol for symbol, start, end in times if not 0 <= start <= end]
     if backwards or not times:
         fault = f"its {backwards[0]} ends before it starts" if backwards else "it is empty"

@@ -69,15 +69,15 @@ def _silent(line: str) -> None:
 def read_training_sets(
     corpora: Iterable[str], options: TrainOptions, say: Callable[[str], None] = _silent
 ) -> tuple[list[Utterance], list[Utterance], list[str]]:
-    """Training and development utterances, and what was left out; `say` takes the notes of the training corpora."""
+    """Training and development utterances, and what was left out; `say` takes the notes of the corpora."""
     corpora, fold = list(corpora), read_fold(options.fold)
     phones = ARPABET if options.phones == "arpabet" else None
     read = [read_corpus(spec, "train", phones, keep_silences=options.keep_silences, fold=fold) for spec in corpora]
-    for note in chain.from_iterable(corpus.notes for corpus in read):
-        say(note)
     if phones is None:
         phones = phone_set(corpus.utterances for corpus in read)
     dev = read_development(corpora, options, phones)
+    for note in dict.fromkeys(chain.from_iterable(corpus.notes for corpus in read + dev)):
+        say(note)
     train = [utterance for corpus in read for utterance in corpus.utterances]
     held = [utterance for corpus in dev for utterance in corpus.utterances]
     if not held:
