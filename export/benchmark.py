@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from tetraphone.train.errors import InputError
 from tetraphone.train.layers import QLSTM, QuaternionLinear
+from tetraphone.train.options import check_threads
 from tetraphone.train.progress import Progress
 
 WARM_UP = 1
@@ -48,7 +49,9 @@ class TrainingBenchmark:
 
     def __post_init__(self) -> None:
         counts = ("linear_rows", "layers", "inputs", "frames", "batch_size", "repetitions")
-        for name in (*counts, "memory_processes", "threads"):
+        for name in ("memory_processes", "threads"):
+            check_threads(name, getattr(self, name))
+        for name in counts:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
 

@@ -20,7 +20,7 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixe
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import machine
-from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
+from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions, check_threads
 from tetraphone.train.parallel import is_first
 from tetraphone.train.progress import be_quiet, say
 from tetraphone.train.synthesize import SynthesisOptions
@@ -37,6 +37,8 @@ Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on s
 Quiet = Annotated[bool, arg(name="quiet", help="No progress and no lines of log; errors are told.")]
 
 SHOWN_PROBLEMS = 5
+OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
+"""In the words of torch, on a processor and on a GPU."""
 
 
 def tell(corpus: "Corpus") -> None:
@@ -223,8 +225,7 @@ class Evaluate:
 
         from .model import evaluate, load_model
 
-        if self.threads < 1:
-            raise InputError(f"threads is {self.threads}; give 1 or more")
+        check_threads("threads", self.threads)
         torch.set_num_threads(self.threads)
         model = load_model(self.model, self.decoding)
         corpus = read_corpus(self.corpus, "test", model.phones, fold=read_fold(self.fold))
@@ -476,7 +477,9 @@ def main(arguments: list[str] | None = None) -> int:
                     _print(result)
     except InputError as error:
         return _refuse(str(error))
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not any(words in str(error) for words in OUT_OF_MEMORY):
+            raise
         return _refuse("there is not enough memory; take smaller batches or a smaller network, or free some")
     except BrokenPipeError:
         return 128 + signal.SIGPIPE

@@ -67,7 +67,7 @@ def recipe_path(recipe: str) -> Path | Traversable:
         InputError: there is none.
     """
     path = Path(recipe) if recipe.endswith(".toml") else RECIPES / f"{recipe}.toml"
-    if not path.is_file():
+    if not (os.path.isfile(path) if isinstance(path, Path) else path.is_file()):
         names = sorted(found.name.removesuffix(".toml") for found in RECIPES.iterdir())
         raise InputError(f"there is no recipe {recipe}; give a .toml file or one of {', '.join(names)}")
     return path

@@ -112,6 +112,8 @@ def made_for(folder: Path) -> Iterator[None]:
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
@@ -153,7 +155,7 @@ def claimed(folder: Path, resume: bool) -> contextlib.AbstractContextManager[obj
     """
     if not resume:
         return new_folder(folder)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError(f"there is no run {folder} to resume; check the name, or start it without --resume")
     return locked(folder)
 

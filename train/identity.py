@@ -24,7 +24,7 @@ Digests = dict[Path, str]
 def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes; empty if it cannot be read, or is a pipe."""
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             return ""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -71,7 +71,7 @@ def _stamp(path: Path) -> list[int]:
 def glimpse(path: Path, offset: int = 0, size: int | None = None) -> str:
     """Size and middle of a recording, or of a part of a file; empty if it cannot be read."""
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             return ""
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size if size is None else size

@@ -19,6 +19,7 @@ from .phones import ARPABET
 from .quaternion import Initialisation
 
 CHECKPOINT_FORMAT = 1
+WIDEST_DENSE = 32768
 BLANK = 0
 """The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
 
@@ -55,8 +56,8 @@ class NetworkOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
-        if self.dense < 0:
-            raise InputError(f"dense is {self.dense}; give the reals of a layer, or 0 for none")
+        if not 0 <= self.dense <= WIDEST_DENSE:
+            raise InputError(f"dense is {self.dense}; give the reals of a layer, up to {WIDEST_DENSE}, or 0 for none")
         self.check(inputs=4, outputs=1)
 
     def check(self, inputs: int, outputs: int) -> None:

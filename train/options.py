@@ -9,10 +9,23 @@ from .errors import InputError
 from .features import FeatureOptions
 from .model import NetworkOptions
 
+MOST_THREADS = 1024
+"""What torch's pool cannot start ends the process."""
+
 
 def default_threads() -> int:
     """All of the machine's, shared with the other processes that torchrun started on it."""
-    return max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+    return max(1, min(MOST_THREADS, os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+def check_threads(name: str, value: int) -> None:
+    """Whether so many threads or processes can be started.
+
+    Raises:
+        InputError: names the option.
+    """
+    if not 1 <= value <= MOST_THREADS:
+        raise InputError(f"{name} is {value}; give a number from 1 to {MOST_THREADS}")
 
 
 def free(**default: Any) -> Any:
@@ -105,10 +118,11 @@ class TrainOptions:
         return "frame_error_rate" if self.alignments else "phone_error_rate"
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "learning_rate", "clip", "threads", "checkpoint_steps"):
+        check_threads("threads", self.threads)
+        for name in ("epochs", "batch_size", "learning_rate", "clip", "checkpoint_steps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("weight_decay", "warmup_steps", "average_steps"):
+        for name in ("learning_rate", "weight_decay", "warmup_steps", "average_steps"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
         if not 0 <= self.seed < 2**32:
@@ -150,6 +164,7 @@ class ReproduceOptions:
     """wsj: a language model in ARPA's form over the lexicon's words."""
 
     def __post_init__(self) -> None:
-        for name, least in (("jobs", 1), ("align_epochs", 1), ("seeds", 0), ("epochs", 0), ("realignments", 0)):
+        check_threads("jobs", self.jobs)
+        for name, least in (("align_epochs", 1), ("seeds", 0), ("epochs", 0), ("realignments", 0)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")

@@ -1,5 +1,6 @@
 """Turns corpora into lhotse manifests."""
 
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -62,7 +63,7 @@ def prepare(
         raise InputError("timit has 61 symbols of its own, which are kept: leave out --phones")
     if form != "jsonl" and keep_silences:
         raise InputError(f"{form} has the silences that it has: --keep-silences is for jsonl; leave it out")
-    if form != "jsonl" and not source.is_dir():
+    if form != "jsonl" and not os.path.isdir(source):
         raise InputError(f"there is no folder {source}; give the one that holds the corpus")
     try:
         if form == "jsonl":
@@ -91,10 +92,10 @@ def prepare_jsonl(
     Raises:
         InputError: there is no manifest, a manifest has no usable utterance, or the destination is used.
     """
-    manifests = sorted(source.glob("*.jsonl")) if source.is_dir() else [source]
+    manifests = sorted(source.glob("*.jsonl")) if os.path.isdir(source) else [source]
     if not manifests:
         raise InputError(f"{source} holds no *.jsonl manifest; give a folder of them, or one of them")
-    prefix = (source if source.is_dir() else source.parent).resolve().name.replace("_", "-")
+    prefix = (source if os.path.isdir(source) else source.parent).resolve().name.replace("_", "-")
     read = [read_corpus(str(manifest), manifest.stem, phones, keep_silences=keep_silences) for manifest in manifests]
     with new_folder(destination):
         return _write(destination, [replace(corpus, name=prefix) for corpus in read])
@@ -110,7 +111,7 @@ def _prepare_timit(source: Path, destination: Path, _: Words) -> dict[str, Any]:
 
 
 def _prepare_wsj(source: Path, destination: Path, words: Words) -> dict[str, Any]:
-    interrupted = destination.is_dir() and {path.name for path in destination.iterdir()} - {LOCK} == {wsj.AUDIO}
+    interrupted = os.path.isdir(destination) and {path.name for path in destination.iterdir()} - {LOCK} == {wsj.AUDIO}
     with locked(destination) if interrupted else new_folder(destination):
         return _write_found(destination, wsj.read_wsj(source, destination, words), wsj.EXPECTED)
 

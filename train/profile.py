@@ -1,5 +1,7 @@
 """Where the time of a training step goes."""
 
+import errno
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     Returns:
         {"steps", "milliseconds_per_step", "share": {phase: percent}, "trace"}.
     """
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes lines of its own
     run.model.train()
     batches = (batch for epoch in range(WARMUP + steps) for batch in run.batches.epoch(epoch))
     for _ in range(WARMUP):
@@ -43,6 +46,8 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     if run.processes.first:
         with write_atomically(trace) as temporary:
             profiler.export_chrome_trace(str(temporary))
+            if not temporary.read_bytes().rstrip().endswith(b"}"):  # torch does not say so
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return {
         "steps": steps,
         "milliseconds_per_step": round(total / steps, 2),

@@ -1,6 +1,7 @@
 """Where the utterances of a corpus come from: JSON lines, lhotse's two manifests of a part, lhotse's Shar archives."""
 
 import math
+import os
 import random as python_random
 import tarfile
 import zlib
@@ -75,13 +76,13 @@ def find_source(spec: str, part: str, window: float = WINDOW) -> "JsonLines | Ma
     """
     if spec.endswith(".jsonl"):
         return JsonLines(_find_manifest(spec))
-    shards = tuple(sorted(Path(spec).glob("cuts.*.jsonl*")))
+    shards = tuple(sorted(Path(spec).glob("cuts.*.jsonl*"))) if os.path.isdir(spec) else ()
     return Shar(shards) if shards else Manifests(*_find_part(spec, part), window)
 
 
 def _find_manifest(spec: str) -> Path:
     path = Path(spec)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise InputError(f"there is no manifest {spec}; give a .jsonl file or the folder of a prepared corpus")
     return path
 
@@ -93,7 +94,7 @@ def _find_part(spec: str, part: str) -> tuple[Path, str, str]:
         InputError: there is no such corpus or part.
     """
     path, chosen = Path(spec), ""
-    if not path.is_dir() and ":" in spec:
+    if not os.path.isdir(path) and ":" in spec:
         folder, chosen = spec.rsplit(":", 1)
         path = Path(folder)
     parts = corpus_parts(path)
@@ -114,7 +115,7 @@ def corpus_parts(folder: Path) -> dict[str, str]:
         InputError: two corpora in the folder have a part of the same name.
     """
     found: dict[str, str] = {}
-    for path in sorted(folder.glob("*_supervisions_*.jsonl.gz")):
+    for path in sorted(folder.glob("*_supervisions_*.jsonl.gz")) if os.path.isdir(folder) else ():
         prefix, _, part = path.name.removesuffix(".jsonl.gz").partition("_supervisions_")
         if part in found:
             raise InputError(f"{folder} holds a part {part} of {found[part]} and of {prefix}; give each its own folder")

@@ -27,6 +27,7 @@ from .sphere import write_flac
 from .utterance import PhoneTimes
 
 PREFIX = "synthetic"
+MOST_HERTZ = 655350
 STRESS = "',%="
 VOICES = ("gmw/en-US", "gmw/en-US-nyc")
 VARIANTS = {
@@ -62,9 +63,13 @@ class SynthesisOptions:
     """The same seed gives the same bytes."""
 
     def __post_init__(self) -> None:
-        for name in ("train", "dev", "test", "speakers", "slowest", "sample_rate"):
+        for name in ("train", "dev", "test", "speakers", "slowest"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 1 <= self.sample_rate <= MOST_HERTZ:
+            raise InputError(f"sample_rate is {self.sample_rate}; give 1 to {MOST_HERTZ}, what FLAC can hold")
+        if self.seed < 0:
+            raise InputError(f"seed is {self.seed}; it must be at least 0")
         if self.fastest < self.slowest:
             raise InputError(f"fastest is {self.fastest}, slowest {self.slowest}; exchange them")
 

@@ -708,7 +708,9 @@ def _run(run: Run, say: Callable[[str], None], saved: dict[str, Any] | None, sta
     except RuntimeError as failure:
         if not any(words in str(failure) for words in DIVERGED):
             raise
-        raise DivergedError(f"the gradient is not finite at step {run.step}; lower the learning rate") from failure
+        raise DivergedError(
+            f"the gradient is not finite at step {run.step}; lower the learning rate or the weight decay"
+        ) from failure
     return _result(run, run.model.state_dict(), error, run.step, started)
 
 
