@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,23 +55,22 @@ class Disk:
     def __init__(self) -> None:
         self.count = self.full_at = self.depth = 0
         self.writing = files.writing
+        self.lock = threading.RLock()
 
     @contextmanager
     def watched(self, path: Path, temporary: Path | None = None) -> Iterator[None]:
-        if self.depth:
-            with self.writing(path, temporary):
-                yield
-            return
-        self.count, self.depth = self.count + 1, 1
-        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        if self.count == self.full_at:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-        try:
-            with self.writing(path, temporary):
-                yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-            self.depth = 0
+        with self.lock:
+            self.depth += 1
+            self.count += self.depth == 1
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            if self.count == self.full_at:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+            try:
+                with self.writing(path, temporary):
+                    yield
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+                self.depth -= 1
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     if run.processes.first:
         with write_atomically(trace) as temporary:
             profiler.export_chrome_trace(str(temporary))
+            temporary.with_name(f"{temporary.name}.tmp").unlink(missing_ok=True)  # what torch leaves of a failure
             if not temporary.read_bytes().rstrip().endswith(b"}"):  # torch does not say so
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return {

@@ -1,0 +1,106 @@
+"""What commands write where nobody watches, and where nobody reads any more; and what no machine can do."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from interrupted import InProcess
+
+from tetraphone.export import cli
+from tetraphone.export.cli import main
+from tetraphone.train import data
+from tetraphone.train.errors import DivergedError, InputError
+from tetraphone.train.model import NetworkOptions
+from tetraphone.train.options import MOST_THREADS, ReproduceOptions, TrainOptions
+from tetraphone.train.synthesize import SynthesisOptions
+from tetraphone.train.training import train
+
+NETWORK = "--hidden 16 --layers 1 --bands 12 --epochs 2 --batch-size 1 --threads 1"
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("arguments", ["info", "train --help", "info --json"])
+def test_a_reader_that_left_ends_a_command_without_a_word(arguments: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "tetraphone.export.cli", *arguments.split()]
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_log_of_training_has_few_lines(tiny_corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", str(tiny_corpus), "--output", str(tmp_path / "run"), *NETWORK.split()]) == 0
+    log = capfd.readouterr().err
+    assert "\r" not in log
+    assert "training: 16 of 16 steps, 100 %" in log
+    assert len(log.splitlines()) <= 20
+
+
+def test_quiet_training_writes_its_result_alone(
+    tiny_corpus: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["train", str(tiny_corpus), "--output", str(tmp_path / "run"), *NETWORK.split(), "--quiet"]
+    assert main(arguments) == 0
+    written = capfd.readouterr()
+    assert written.err == ""
+    assert "model.pt" in written.out
+    assert main(arguments) == 1
+    assert "holds files already" in capfd.readouterr().err, "errors are told"
+
+
+def test_every_command_that_takes_long_can_be_quiet() -> None:
+    commands = [kind for kind in vars(cli).values() if dataclasses.is_dataclass(kind) and hasattr(kind, "run")]
+    ours = {kind for kind in commands if kind.__module__ == cli.__name__}
+    quick = {cli.Info, cli.CorpusCommand}
+    assert len(ours) > 10
+    assert {kind.__name__ for kind in ours - quick if not hasattr(kind, "quiet")} == set()
+
+
+@pytest.mark.parametrize("rate", [1e30, 1e38])
+@pytest.mark.parametrize("optimizer", ["adamw", "soap", "rmsprop"])
+def test_numbers_that_are_not_finite_are_one_sentence(
+    rate: float, optimizer: str, tiny_corpus: Path, tmp_path: Path
+) -> None:
+    network = NetworkOptions(hidden=16, layers=1)
+    options = TrainOptions(network, learning_rate=rate, optimizer=optimizer, warmup_steps=0, threads=1)  # type: ignore[arg-type]
+    with pytest.raises(DivergedError, match="the gradient is not finite at step"):
+        train((str(tiny_corpus),), tmp_path / "run", options, False, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (TrainOptions, "threads", MOST_THREADS + 1),
+        (TrainOptions, "learning_rate", float("inf")),
+        (ReproduceOptions, "jobs", MOST_THREADS + 1),
+        (NetworkOptions, "dense", 10**12),
+        (SynthesisOptions, "sample_rate", 10**8),
+        (SynthesisOptions, "seed", -1),
+    ],
+)
+def test_an_option_that_would_end_in_another_library_is_refused(kind: type, name: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"{name} is {value}; "):
+        kind(**{name: value})
+
+
+def test_a_lack_of_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(["benchmark", "training", "--widths", "4", "--repetitions", "1", "--frames", "100000000000", "--quiet"])
+        == 1
+    )
+    assert capsys.readouterr().err.startswith("tetraphone: there is not enough memory; ")
