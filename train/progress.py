@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -52,7 +52,7 @@ class Progress(Generic[T]):
         leave: bool = False,
     ) -> None:
         self.items, self.what, self.unit, self.done, self.initial = items, what, unit, initial, initial
-        self.total = len(items) if total is None and hasattr(items, "__len__") else total
+        self.total = len(items) if total is None and isinstance(items, Sized) else total
         self.notes: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._started = self._told_at = time.monotonic()

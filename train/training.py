@@ -239,7 +239,8 @@ class Run:
             read = read_development(self.corpora, options, ARPABET)
             if not read:
                 raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
-            self.train, self.held = [], [utterance for corpus in read for utterance in corpus.utterances]
+            self.train = list[Utterance]()
+            self.held = [utterance for corpus in read for utterance in corpus.utterances]
             self.problems = [problem for corpus in read for problem in corpus.problems]
         else:
             self.train, self.held, self.problems = read_training_sets(self.corpora, options, say)
