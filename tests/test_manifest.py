@@ -271,6 +271,8 @@ ANYWHERE: list[tuple[Any, str]] = [
     ({"duration": float("nan")}, "u1: duration is NaN, which is not a finite number"),
     ({"duration": float("inf")}, "u1: duration is Infinity, which is not a finite number"),
     ({"duration": 10**400}, "00…, which is not a finite number"),
+    ({"duration": 1e308}, "u1: a duration of 1e+308 seconds; give one of at most 1e+07"),
+    ({"start": 1e308}, "u1: a start of 1e+308 seconds; give one of at most 1e+07"),
     ({"start": False}, "u1: start is false, which is not a number"),
     ({"start": -0.5}, "u1: it starts at -0.5 seconds, before its recording"),
     ({"channel": -1}, "u1: channel is -1; give the number of one, counted from 0"),
@@ -330,6 +332,7 @@ def test_intervals_that_cannot_be_are_named(folder: Path, form: str, alignment: 
     [
         ({"id": 7}, "line 2: id is 7, which is not a string"),
         ({"id": ""}, "id is empty; give it a string"),
+        ({"audio": "a\0b"}, "u1: audio holds the character U+0000; give it a string of text"),
         ({"speaker": None}, "u1: no key speaker; give it a string"),
         ({"audio": None}, "u1: no key audio; give it a string"),
         ({"audio": ["1.wav"]}, 'u1: audio is ["1.wav"], which is not a string'),

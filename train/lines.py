@@ -14,6 +14,9 @@ from .transcripts import LineError
 
 Made = TypeVar("Made")
 
+LONGEST = 1e7
+"""Seconds, a quarter of a year: more than a recording has."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -134,15 +137,16 @@ def string_of(item: Mapping[str, Any], *keys: str) -> str:
     """The string under a key, or under one of some synonymous keys.
 
     Raises:
-        LineError: there is none, it is empty, or no string.
+        LineError: there is none, it is empty, holds U+0000, or is no string.
     """
     value = item.get(keys[0]) if len(keys) == 1 else value_of(item, *keys)
     if value is None:
         raise LineError(f"no key {keys[0]}; give it a string")
     if not isinstance(value, str):
         raise LineError(f"{keys[0]} is {shown(value)}, which is not a string")
-    if not value:
-        raise LineError(f"{keys[0]} is empty; give it a string")
+    if not value or "\0" in value:
+        what = "holds the character U+0000" if value else "is empty"
+        raise LineError(f"{keys[0]} {what}; give it a string of text")
     return value
 
 
@@ -190,13 +194,16 @@ def stretch_of(start: object, duration: object) -> tuple[float, float]:
     """Start and duration of an utterance, in seconds.
 
     Raises:
-        LineError: the start is negative, the duration missing or not above 0, or either is not finite.
+        LineError: the start is negative, the duration missing or not above 0, or either longer than LONGEST.
     """
     if duration is None:
         raise LineError("no key duration; give it seconds")
     first, long = number_of(start, "start"), number_of(duration, "duration")
     if first < 0:
         raise LineError(f"it starts at {first} seconds, before its recording; give a start of 0 or more")
+    for name, seconds in (("start", first), ("duration", long)):
+        if seconds > LONGEST:
+            raise LineError(f"a {name} of {seconds:g} seconds; give one of at most {LONGEST:g}")
     if not long > 0:
         raise LineError(f"a duration of {long} seconds; give one above 0")
     return first, long
