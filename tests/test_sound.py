@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -128,6 +130,30 @@ def test_recognize_hears_what_is_there_and_says_what_is_not(
     assert "has no channel 1; it has channel 0 alone" in capfd.readouterr().err
     assert main(["recognize", "--microphone", "--channel", "1"]) == 1
     assert "--channel is for recordings" in capfd.readouterr().err
+
+
+def test_both_commands_say_the_same(program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    save(tmp_path)
+    samples, content = make_samples(1.0), (tmp_path / "whole.wav").read_bytes()
+    soundfile.write(tmp_path / "other.wav", samples, 44100)
+    (tmp_path / "rates.wav").write_bytes(content + (tmp_path / "other.wav").read_bytes())
+    (tmp_path / "joined.wav").write_bytes(2 * content)
+    (tmp_path / "cut.wav").write_bytes((content * 2)[:-16001])
+    (tmp_path / "junk.wav").write_bytes(content + b"\x81\x02\xff\x90" * 99)
+    for name, other, level in (("much", -0.85, 1.0), ("less", -0.8, 1.0), ("quiet", -1.0, 1e-4)):
+        sound = np.stack([samples, other * samples], 1) * level
+        soundfile.write(tmp_path / f"{name}.wav", sound, RATE, subtype="FLOAT")
+    said = {}
+    for path in sorted(tmp_path.glob("*.wav")):
+        result, _ = recognize(capfd, program, path)
+        command = [Path(sys.prefix) / "bin" / "tetraphone-recognize", "--model", program, "--json", path]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        said[path.name] = result["problems"]
+        assert [line.removeprefix("tetraphone-recognize: ") for line in done.stderr.splitlines()] == result["problems"]
+        assert json.loads(done.stdout)["duration"] == result["duration"]
+    assert sorted(name for name, problems in said.items() if problems) == [
+        *("cut.wav", "half.wav", "junk.wav", "much.wav", "opposite.wav", "rates.wav")
+    ]
 
 
 def test_a_model_hears_block_by_block(

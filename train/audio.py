@@ -94,7 +94,7 @@ class Sound:
         if self._energy <= SILENT * self.frames or self._mean_energy >= CANCELLED * self._energy:
             return ""
         fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
-        return f'{fault}; choose one, by --channel 0 or "channel": 0 in the manifest'
+        return f"{fault}; choose one, by --channel 0"
 
     def blocks(self, start: float = 0.0, duration: float | None = None) -> Iterator[Samples]:
         """Samples [frames, channels] in [−1, 1], at most SPAN at a time; one channel where one is read.
@@ -156,7 +156,7 @@ class Sound:
             of = f"{self.name} has only {found:.2f} of its {duration:.2f} seconds"
             raise InputError(f"{of}; copy the recording again, or correct the manifest")
         if self.cancelled:
-            raise InputError(self.cancelled)
+            raise InputError(f'{self.cancelled} or "channel": 0 in the manifest')
 
     def _open(self, stretch: Stretch) -> tuple[Pieces, _Decoder]:
         try:

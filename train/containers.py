@@ -120,7 +120,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
     if made.sound is not None and made.end < source.size and not packets.begins(source, made.end):
         inside = source.next_container(made.sound.start)
         if inside is None or inside >= made.sound.stop:
-            made.fault = "what follows is no chunk that may stand there"
+            made.fault = "what follows is not sound, nor a chunk that may stand there"
         else:  # cut short, and joined to another, whose samples fill the size up
             made.declared, made.sound, made.end = len(made.sound), range(made.sound.start, inside), inside
     return made
