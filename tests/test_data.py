@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import FeatureStore, buckets, collate, extract, frames_needed
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, network_input
+from tetraphone.train.objective import Ctc
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.utterance import Utterance
 
@@ -92,6 +94,21 @@ def test_the_loss_is_finite_from_the_frames_needed_on(phones: str) -> None:
     assert needed == 1 or np.isinf(loss(needed - 1))
 
 
+@pytest.mark.parametrize("phones", ["AH", "AH B", "AH AH", "AH AH B B", "B AH B"])
+def test_the_loss_leaves_out_what_has_fewer_frames_than_needed(phones: str) -> None:
+    """Beside a longer one, so that its targets are padded."""
+    targets = [[INDEX[phone] for phone in text.split()] for text in (phones, "AH B AH B AH B")]
+    needed = frames_needed(phones.split())
+    for frames in (needed, needed - 1):
+        batch = SimpleNamespace(
+            targets=torch.nn.utils.rnn.pad_sequence([torch.tensor(part) for part in targets], batch_first=True),
+            lengths=torch.tensor([frames, 9]),
+            target_lengths=torch.tensor([len(part) for part in targets]),
+        )
+        left_out = Ctc(ARPABET).loss(torch.zeros(2, 9, 40), batch)[2]  # type: ignore[arg-type]
+        assert left_out == ([0] if frames < needed else [])
+
+
 # Features on disk.
 
 
@@ -154,6 +171,7 @@ def test_a_worker_that_dies_is_an_error(utterances: tuple[Utterance, ...], tmp_p
 
 WAITING = """
 from pathlib import Path
+from types import SimpleNamespace
 from tetraphone.train.utterance import Utterance
 from tetraphone.train.data import extract
 from tetraphone.train.features import FeatureOptions
