@@ -298,6 +298,7 @@ def reproduce(world: World) -> None:
 
     world.patch.setattr(experiments, "align", align)
     world.patch.setattr(experiments, "run_table", run_table)
+    world.patch.setattr(experiments, "_begin", lambda *_: "the command")
     world.patch.setattr(experiments, "write_report", lambda *_: {})
     world.patch.setattr(experiments, "write_folded", lambda source, parts, *_: {part: part for part in parts})
     world.patch.setattr(experiments, "corpus_parts", lambda _: ("train", "dev", "test"))
@@ -318,6 +319,7 @@ def reproduce(world: World) -> None:
 def reproduce_words(world: World) -> None:
     seen: list[Any] = []
     world.patch.setattr(experiments, "align", lambda *_: Path("states.npz"))
+    world.patch.setattr(experiments, "_begin", lambda *_: "the command")
     world.patch.setattr(experiments, "run_table", lambda table, *_: seen.append(table) or {})
     world.patch.setattr(experiments, "write_folded", lambda source, parts, *_: {part: part for part in parts})
     world.patch.setattr(experiments, "corpus_parts", lambda _: ("train_si84", "test_dev93", "test_eval92"))
