@@ -231,6 +231,7 @@ def test_what_is_no_sound_is_skipped(tmp_path: Path, form: str, behind: bytes) -
         ),
         (made("FLAC", "PCM_16", RATE, 2), "another recording follows, of 16000 samples a second and 2 channels"),
         (b"fLaC\0\0\0\x22" + bytes(50), "another recording follows, which libsndfile does not decode"),
+        (b"NIST_1A\n      0\n" + bytes(50), "what follows is not sound"),
         (b"\x81\x02\xff\x90" * 99, "what follows is not sound, nor a chunk that may stand there"),
         (b"data" + struct.pack("<I", 4) + b"abcd", "what follows is not sound, nor a chunk that may stand there"),
     ],

@@ -125,6 +125,14 @@ def test_a_name_that_cannot_be_is_one_sentence(number: int, tmp_path: Path) -> N
     assert os.listdir(tmp_path) == ["file"]
 
 
+def test_a_folder_that_takes_no_files_is_one_sentence() -> None:
+    """Also for root, whom no mode stops."""
+    if not Path("/proc/self").is_dir():
+        pytest.skip("this system has no /proc")
+    with pytest.raises(InputError, match=r"^cannot write /proc/x\.json: .*; choose a folder"):
+        write_atomically(Path("/proc/x.json")).__enter__()
+
+
 def test_an_error_of_what_is_read_meanwhile_is_not_called_one_of_writing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="absent"), write_atomically(tmp_path / "file"):
         (tmp_path / "absent" / "x").read_bytes()

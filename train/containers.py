@@ -46,6 +46,8 @@ def find_sound(source: Bytes) -> Layout:
     while at < source.size:
         reader = _reader(source, at)
         found = reader(source, at) if reader else None
+        if found is not None and found[1] <= at:  # a damaged header: it takes no bytes
+            found = None
         if found is None and not stretches:
             return Layout((Stretch((range(source.size),)),))
         if found is None:

@@ -64,7 +64,11 @@ def write_atomically(path: Path) -> Iterator[Path]:
             raise InputError(f"cannot write {path}: it is a device or a pipe; give the name of a file")
         suffix = path.suffix if len(path.suffix) < SHOWN_NAME else ""
         prefix = f".{path.name[:SHOWN_NAME]}{PARTIAL}"
-        descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
+        try:
+            descriptor, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=path.parent)
+        except OSError as error:
+            error.filename = str(path)  # not the name that it would have had until it is whole
+            raise
         os.close(descriptor)
         temporary = Path(name)
         try:
