@@ -278,10 +278,11 @@ def _layout(path: Path, _: tuple[int, ...]) -> Layout:
 
 def _open(path: Path) -> BinaryIO:
     """A recording's bytes, in a file that can be searched."""
-    if path == PIPE and sys.__stdin__ is None:
+    stdin = sys.__stdin__
+    if path == PIPE and stdin is None:
         raise OSError("standard input is closed")
     try:
-        descriptor = os.dup(sys.__stdin__.fileno()) if path == PIPE else os.open(path, os.O_RDONLY)
+        descriptor = os.dup(stdin.fileno()) if path == PIPE and stdin is not None else os.open(path, os.O_RDONLY)
     except NotADirectoryError as error:
         raise FileNotFoundError from error
     try:
