@@ -486,15 +486,16 @@ def test_linear_input_of_another_width_type_or_device_is_refused(inputs: int, tr
 
 
 def test_compiled_layers_learn_and_infer_as_they_are() -> None:
-    """By the tracing that every backend of torch.compile begins with; it needs no compiler on the machine."""
+    """By the tracing that every backend of torch.compile begins with; it needs no compiler on the machine. In
+    float32, where torch has oneDNN's kernels."""
     torch.compiler.reset()
-    layer, x = network("qlstm", layers=1), random(2, 3, 8)
+    layer, x = network("qlstm", layers=1).float(), random(2, 3, 8).float()
     compiled = torch.compile(layer, backend="aot_eager")
     weights = list(layer.parameters())
     found, expected = (torch.autograd.grad(run(x)[0].sin().sum(), weights) for run in (compiled, layer))
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
     with torch.no_grad():
-        torch.testing.assert_close(compiled(x), layer(x), rtol=0, atol=1e-14)
+        torch.testing.assert_close(compiled(x), layer(x), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["lstm", "rnn"])
