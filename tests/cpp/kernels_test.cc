@@ -155,6 +155,8 @@ Given MakeGiven(const Shape& shape, std::int64_t components, std::int64_t rows, 
     }
   }
   if (!given.halves.empty()) given.halves[0] = 0x0155;  // a subnormal one
+  if (given.halves.size() > 1) given.halves[1] |= 0x8000;  // a negative one
+  if (given.scales.size() > 1) given.scales[1] *= -1;
   return given;
 }
 
