@@ -81,6 +81,21 @@ def test_a_cut_takes_the_upper_bands(mel: Frames) -> None:
     assert lowered[-1] == 39
 
 
+def test_cuts_begin_anywhere_in_the_upper_two_fifths(mel: Frames) -> None:
+    cut = Acoustics(**{**NOTHING, "cut": 1.0})
+    changed = [cut.apply(mel, mel, OPTIONS, np.random.default_rng(seed)) for seed in range(200)]
+    assert {int(np.flatnonzero((mel - found).max(0) > 1)[0]) for found in changed} == set(range(24, 40))
+
+
+def test_another_utterance_as_noise_keeps_its_bands(mel: Frames) -> None:
+    """For half of the utterances, begun anywhere; the rest has steady noise."""
+    bands = np.linspace(-3, 3, 40, dtype=np.float32)
+    loud = Acoustics(**{**NOTHING, "noise": 1.0, "noise_db": (60.0, 60.0)})
+    other = np.tile(bands, (50, 1))
+    noises = [loud.apply(mel, other, OPTIONS, np.random.default_rng(seed)) - bands for seed in range(40)]
+    assert 10 < sum(np.ptp(noise) < 0.01 for noise in noises) < 30
+
+
 # Vocal tracts.
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tetraphone.train.bigram import write_bigram
+from tetraphone.train.bigram import count_successors, write_bigram
 from tetraphone.train.errors import InputError
 
 PHONES = ("AA", "B", "CH")
@@ -91,3 +91,8 @@ def test_nothing_to_count_is_an_error(tmp_path: Path) -> None:
         write_bigram([], PHONES, tmp_path / "b.txt")
     with pytest.raises(InputError, match="it is a folder"):
         write_bigram([["AA"]], PHONES, tmp_path)
+
+
+def test_the_models_first_phone_need_not_occur() -> None:
+    successors = count_successors([["B"], []], ["A", "B"])
+    assert [dict(counts) for counts in successors] == [{2: 1, 0: 1}, {}, {0: 1}]
