@@ -41,6 +41,17 @@ OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """In the words of torch, on a processor and on a GPU."""
 
 
+def keep(*inputs: Path | str | None, output: Path | None) -> None:
+    """For a command whose output is of another kind than what it reads.
+
+    Raises:
+        InputError: the output would replace what is read.
+    """
+    for path in inputs:
+        if path is not None and output is not None and os.path.realpath(path) == os.path.realpath(output):
+            raise InputError(f"{output} would be written over what is read from it; give another name")
+
+
 def tell(corpus: "Corpus") -> None:
     """What was read otherwise than it was written."""
     for note in corpus.notes:
@@ -125,6 +136,7 @@ class Bigram:
 
         if not self.corpora:
             raise InputError("no corpus to count phones in; give a folder or a .jsonl manifest")
+        keep(*self.corpora, self.fold, output=self.output)
         phones, fold = ARPABET if self.phones == "arpabet" else None, read_fold(self.fold)
         read = [
             read_corpus(spec, "train", phones, keep_silences=self.keep_silences, fold=fold) for spec in self.corpora
@@ -133,7 +145,8 @@ class Bigram:
             tell(corpus)
         spoken = [utterance.phones for corpus in read for utterance in corpus.utterances]
         phones = phones or tuple(sorted(set(chain.from_iterable(spoken))))
-        return {"grammar": str(self.output), **write_bigram(spoken, phones, self.output)}
+        problems = [problem for corpus in read for problem in corpus.problems]
+        return {"grammar": str(self.output), **write_bigram(spoken, phones, self.output), "problems": problems}
 
 
 @dataclass(frozen=True)
@@ -309,6 +322,7 @@ class Export:
         from .tflite import export_tflite
         from .writer import export
 
+        keep(self.checkpoint, output=self.output)
         write = {"pte": export, "tflite": export_tflite}[self.format]
         return write(load(self.checkpoint), self.output)
 
@@ -340,6 +354,7 @@ class Recognize:
         if self.microphone and self.channel is not None:
             raise InputError("--channel is for recordings; the microphone has one channel here")
         path = self.model or default_model()
+        keep(path, self.recording, self.decoding.grammar, output=self.plot)
         say(f"model {path}")
         if self.recording is None:
             from .microphone import listen
@@ -481,7 +496,7 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(error, RuntimeError) and not any(words in str(error) for words in OUT_OF_MEMORY):
             raise
         return _refuse("there is not enough memory; take smaller batches or a smaller network, or free some")
-    except BrokenPipeError:
+    except _ReaderLeftError:
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         _refuse("interrupted")
@@ -491,21 +506,26 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+class _ReaderLeftError(Exception):
+    """The reader of the output left: no fault, but nothing is left to do."""
+
+
 @contextlib.contextmanager
 def _output() -> Iterator[None]:
     """For what prints: writes it to the end.
 
     Raises:
         InputError: it cannot be written.
-        BrokenPipeError: its reader left.
+        _ReaderLeftError: its reader left.
     """
     try:
         try:
             yield
         finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
+            if sys.stdout is not None:  # as where the shell closed it (>&-)
+                sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise _ReaderLeftError from error
     except OSError as error:
         raise InputError(f"cannot write the result: {error.strerror}") from error
 
@@ -518,7 +538,7 @@ def _refuse(sentence: str) -> int:
 
 def _discard_output() -> None:
     """What could not be written, lest the interpreter try once more at its end."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except OSError:

@@ -104,3 +104,50 @@ def test_a_lack_of_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) ->
         == 1
     )
     assert capsys.readouterr().err.startswith("tetraphone: there is not enough memory; ")
+
+
+def test_a_command_without_any_output_ends_well() -> None:
+    command = f"{sys.executable} -m tetraphone.export.cli info --json >&-"
+    done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "export FILE FILE",
+        "corpus bigram FILE --output FILE",
+        "recognize FILE --plot FILE",
+        "recognize --model FILE x --plot FILE",
+    ],
+)
+def test_nothing_is_written_over_what_it_is_read_from(
+    arguments: str, tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file.jsonl"
+    checkpoint = arguments.startswith("export")
+    path.write_bytes(b"checkpoint" if checkpoint else b"anything")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    before = path.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tetraphone.quant.quantize.load", lambda path: path)
+        words = arguments.split()
+        named = [
+            str(link) if place == len(words) - 1 else str(path) if word == "FILE" else word
+            for place, word in enumerate(words)
+        ]
+        assert main(named) == 1
+    assert f"{link} would be written over what is read from it" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def test_a_bigram_tells_what_it_leaves_out(
+    tiny_corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "some.jsonl"
+    lines = tiny_corpus.read_text(encoding="utf-8").splitlines()
+    lines = [line.replace('"audio": "', f'"audio": "{tiny_corpus.parent}/') for line in lines]
+    manifest.write_text("\n".join([*lines, "{}"]) + "\n", encoding="utf-8")
+    assert main(["corpus", "bigram", str(manifest), "--output", str(tmp_path / "b.fst")]) == 0
+    assert "problem: some.jsonl, line 13" in capsys.readouterr().out
