@@ -171,7 +171,6 @@ def test_a_worker_that_dies_is_an_error(utterances: tuple[Utterance, ...], tmp_p
 
 WAITING = """
 from pathlib import Path
-from types import SimpleNamespace
 from tetraphone.train.utterance import Utterance
 from tetraphone.train.data import extract
 from tetraphone.train.features import FeatureOptions

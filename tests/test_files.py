@@ -133,6 +133,13 @@ def test_a_folder_that_takes_no_files_is_one_sentence() -> None:
         write_atomically(Path("/proc/x.json")).__enter__()
 
 
+@pytest.mark.parametrize("error", [BrokenPipeError(errno.EPIPE, "Broken pipe"), OSError(errno.ENOMEM, "no memory")])
+def test_an_error_of_no_file_is_not_called_one_of_writing(error: OSError, tmp_path: Path) -> None:
+    with pytest.raises(type(error), match=str(error.strerror)), write_atomically(tmp_path / "file"):
+        raise error
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_error_of_what_is_read_meanwhile_is_not_called_one_of_writing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="absent"), write_atomically(tmp_path / "file"):
         (tmp_path / "absent" / "x").read_bytes()

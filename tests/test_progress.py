@@ -1,7 +1,9 @@
 """Progress in a file or a pipe: a line now and then; with --quiet none."""
 
 import io
+import os
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -53,6 +55,18 @@ def test_quiet_leaves_out_progress_and_log(clock: list[float], capsys: pytest.Ca
     assert capsys.readouterr().err == ""
     say("a line")
     assert capsys.readouterr().err == "a line\n"
+
+
+def test_a_reader_that_left_ends_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    pipe = os.fdopen(writing, "w", buffering=1)
+    monkeypatch.setattr("sys.stderr", pipe)
+    say("a line")
+    assert list(Progress(range(3), "work")) == [0, 1, 2]
+    monkeypatch.undo()
+    with suppress(BrokenPipeError):
+        pipe.close()
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,8 @@ MENDS = {
     errno.ENAMETOOLONG: "give a shorter name",
 }
 """What helps when a file cannot be written; else another folder does."""
+UNNAMED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS})
+"""Faults of writing that come without the file's name."""
 
 
 @contextlib.contextmanager
@@ -39,8 +41,9 @@ def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is not None and Path(error.filename) not in (path, *path.parents, temporary):
-            raise  # of another file, which was read
+        named = None if error.filename is None else Path(error.filename)
+        if error.errno not in UNNAMED if named is None else named not in (path, *path.parents, temporary):
+            raise  # of another file, which was read, or of no file
         mend = MENDS.get(error.errno or 0, "choose a folder that you may write to")
         raise InputError(f"cannot write {path}: {error.strerror or error}; {mend}") from error
     except RuntimeError as error:

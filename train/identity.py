@@ -43,15 +43,16 @@ def recording_digests(paths: Iterable[Path], known: Path) -> Digests:
         InputError: `known` cannot be written.
     """
     before: dict[str, list[Any]] = {}
-    with suppress(OSError, ValueError):
-        before = json.loads(known.read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, AttributeError):  # a damaged file is as good as none
+        read = json.loads(known.read_text(encoding="utf-8"))
+        before = {path: note for path, note in read.items() if isinstance(note, list) and len(note) == 2}
     stamps = {path: _stamp(path) for path in dict.fromkeys(paths)}
     found = {path: before[str(path)][1] for path in stamps if before.get(str(path), [None])[0] == stamps[path]}
     new = [path for path in stamps if path not in found]
     if new:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            read = Progress(pool.map(file_digest, new), "comparing recordings", len(new), "recordings")
-            found |= dict(zip(new, read, strict=True))
+            digests = Progress(pool.map(file_digest, new), "comparing recordings", len(new), "recordings")
+            found |= dict(zip(new, digests, strict=True))
         noted = {str(path): [stamps[path], found[path]] for path in new if found[path]}
         if noted:
             with write_atomically(known) as temporary:

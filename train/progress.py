@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sized
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -25,9 +26,10 @@ def be_quiet(quiet: bool) -> None:
 
 
 def say(line: str) -> None:
-    """A line of log, on standard error."""
-    if not _quiet:
-        tqdm.write(line, file=sys.stderr)
+    """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
+    if not _quiet and sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            tqdm.write(line, file=sys.stderr)
 
 
 class Progress(Generic[T]):
@@ -58,7 +60,7 @@ class Progress(Generic[T]):
         self._started = self._told_at = time.monotonic()
         self._told: int | None = None
         self._bar = None
-        if not _quiet and sys.stderr.isatty():
+        if not _quiet and sys.stderr is not None and sys.stderr.isatty():
             counts = {"total": self.total, "initial": initial, "unit": unit}
             self._bar = tqdm(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
         else:

@@ -72,7 +72,7 @@ def check_sources(content: dict[str, Any], path: Path, sources: Mapping[str, str
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Lines that tell by what the last bits of a continued run will differ from those of an uninterrupted one."""
     return [
-        f"goes on with {name} {now[key]} instead of {before[key]}: sums round differently in their last bits"
+        f"goes on with {name} {now[key]} instead of {before.get(key)}: sums round differently in their last bits"
         for key, name in ROUNDS.items()
         if before.get(key) != now[key]
     ]

@@ -63,7 +63,7 @@ LONGEST_EIGENBASIS = 1024
 
 
 def _silent(line: str) -> None:
-    """What nobody is to read."""
+    """Drops a line of log."""
 
 
 def read_training_sets(
@@ -75,7 +75,7 @@ def read_training_sets(
     read = [read_corpus(spec, "train", phones, keep_silences=options.keep_silences, fold=fold) for spec in corpora]
     if phones is None:
         phones = phone_set(corpus.utterances for corpus in read)
-    dev = read_development(corpora, options, phones)
+    dev = read_development(corpora, options, phones, fold)
     for note in dict.fromkeys(chain.from_iterable(corpus.notes for corpus in read + dev)):
         say(note)
     train = [utterance for corpus in read for utterance in corpus.utterances]
@@ -110,10 +110,12 @@ def held_out_speakers(utterances: Iterable[Utterance], share: float) -> set[str]
     return chosen or {min(order, key=seconds.__getitem__)}
 
 
-def read_development(corpora: Iterable[str], options: TrainOptions, phones: Collection[str]) -> list[Corpus]:
+def read_development(
+    corpora: Iterable[str], options: TrainOptions, phones: Collection[str], fold: dict[str, str] | None
+) -> list[Corpus]:
     """The development corpora that the options name, else the training corpora's parts dev; there may be none."""
     named = options.dev or [spec for spec in corpora if "dev" in corpus_parts(Path(spec))]
-    return [read_corpus(spec, "dev", phones, fold=read_fold(options.fold)) for spec in named]
+    return [read_corpus(spec, "dev", phones, fold=fold) for spec in named]
 
 
 def phone_set(corpora: Iterable[Iterable[Utterance]]) -> tuple[str, ...]:
@@ -235,8 +237,8 @@ class Run:
         """
         options = self.options
         if options.stream:
-            self.phones = ARPABET
-            read = read_development(self.corpora, options, ARPABET)
+            self.phones, self.fold = ARPABET, read_fold(options.fold)
+            read = read_development(self.corpora, options, ARPABET, self.fold)
             if not read:
                 raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
             self.train = list[Utterance]()
@@ -259,7 +261,7 @@ class Run:
             known = self.features / RECORDINGS
             parts = [utterances_digest(part, known) for part in (self.train, self.held)]
             if options.stream:
-                parts[0] = streamed_digest(self.corpora, self.phone_index, fold=read_fold(options.fold))
+                parts[0] = streamed_digest(self.corpora, self.phone_index, fold=self.fold)
             self.sources["corpora"] = " ".join(parts)
             if saved is not None:
                 check_sources(saved, self.folder / LAST, self.sources)
@@ -327,9 +329,9 @@ class Run:
         return Distilled(self.phones, share=self.options.teacher_share, lesson=lesson)
 
     def _stream(self) -> StreamedBatches:
-        options, fold = self.options, read_fold(self.options.fold)
+        options = self.options
         self.normalisation = (
-            streamed_normalisation(self.corpora, options.features, self.phone_index, fold=fold)
+            streamed_normalisation(self.corpora, options.features, self.phone_index, fold=self.fold)
             if self.start is None
             else self.start.normalisation
         )
@@ -342,7 +344,7 @@ class Run:
             seed=options.seed,
             augmentation=self.augmentation,
             speeds=self.speeds,
-            fold=fold,
+            fold=self.fold,
             workers=options.threads,
             rank=self.processes.rank,
             world_size=self.processes.count,
