@@ -1,6 +1,8 @@
 """Recordings of every form: the same sound at every rate, header and format; damage is named, never a crash."""
 
+import errno
 import io
+import os
 import resource
 import struct
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from tetraphone.train.audio import Samples, open_sound, read_recording
+from tetraphone.train.audio import Samples, check_there, check_whole, open_sound, read_recording
 from tetraphone.train.errors import InputError
 
 RATE = 16000
@@ -135,7 +137,7 @@ def test_header_variants_give_the_samples(tmp_path: Path, content: bytes) -> Non
 
 
 def told(samples: int, there: int) -> str:
-    return f"its header tells of {samples} samples, {there} are there"
+    return f"its header says {samples} samples, {there} are there"
 
 
 def encoded(form: str, subtype: str) -> bytes:
@@ -216,9 +218,7 @@ def test_a_header_that_claims_more_than_memory_holds_is_named(tmp_path: Path, sa
     try:
         with open_sound(tmp_path / "vast.flac") as sound:
             assert sum(map(len, sound.blocks())) == RATE // 2
-        assert sound.fault.endswith(
-            f"is cut short at second 0.50: its header tells of {samples} samples, 8000 are there"
-        )
+        assert sound.fault.endswith(f"is cut short at second 0.50: its header says {samples} samples, 8000 are there")
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
@@ -240,18 +240,43 @@ def test_a_raw_file_has_no_rate_and_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "what"),
     [
-        ("absent.wav", "no such file"),
-        ("", "it is a folder"),
-        ("file.wav/below.wav", "no such file"),
-        ("file.wav", "it is empty"),
-        ("text.wav", "Format not recognised"),
+        ("absent.wav", "no such file; check its path"),
+        ("", "it is a folder; give a file"),
+        ("file.wav/below.wav", "no such file; check its path"),
+        ("x" * 300, "File name too long; give a shorter name"),
+        ("file.wav", "it is empty; give a file"),
+        ("text.wav", "Format not recognised; give a file"),
     ],
 )
 def test_what_is_no_recording_is_named_with_the_reason(tmp_path: Path, place: str, what: str) -> None:
     (tmp_path / "file.wav").touch()
     (tmp_path / "text.wav").write_text("hello")
-    with pytest.raises(InputError, match=f"^cannot read the recording {tmp_path / place}: {what}; give"):
+    with pytest.raises(InputError, match=f"^cannot read the recording {tmp_path / place}: {what}"):
         read_recording(tmp_path / place, RATE)
+
+
+def test_a_recording_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "locked.wav"
+    soundfile.write(path, np.zeros(RATE), RATE)
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "open", refuse)
+    for look in (check_there, check_whole):
+        with pytest.raises(
+            InputError, match=f"^cannot read the recording {path}: Permission denied; let yourself read"
+        ):
+            look(path)
+
+
+@pytest.mark.parametrize("error", [ValueError("of the caller"), OSError(28, "No space left on device")])
+def test_a_fault_of_the_caller_is_not_one_of_the_recording(tmp_path: Path, error: Exception) -> None:
+    soundfile.write(tmp_path / "whole.wav", np.zeros(RATE), RATE)
+    with pytest.raises(type(error)) as raised, open_sound(tmp_path / "whole.wav"):
+        raise error
+    assert raised.value is error
 
 
 def test_a_recording_without_samples_is_empty(tmp_path: Path) -> None:

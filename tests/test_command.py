@@ -102,7 +102,7 @@ def test_sizes_that_writers_did_not_know_raise_no_alarm(size: int, model: Path) 
 def test_a_cut_recording_is_told(model: Path) -> None:
     done = run(model, "--json", "-", content=wav(bursts((0.2, 0.3)))[: 44 + RATE])
     assert starts(done) == [0.2]
-    says = b"- is cut short at second 0.50: its header tells of 16000 samples, 8000 are there\n"
+    says = b"- is cut short at second 0.50: its header says 16000 samples, 8000 are there\n"
     assert done.stderr == b"tetraphone-recognize: " + says
 
 

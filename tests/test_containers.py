@@ -16,6 +16,7 @@ import soundfile
 from tetraphone.train import audio, containers
 from tetraphone.train.audio import SPAN, Samples, open_sound, read_recording
 from tetraphone.train.errors import InputError
+from tetraphone.train.stretches import bytes_of
 
 RATE = 16000
 SAMPLES = 3 * RATE // 2 + 1
@@ -196,7 +197,7 @@ def test_a_count_that_is_too_small_is_not_believed(tmp_path: Path, form: str, co
 def test_a_count_that_is_too_large_is_named(tmp_path: Path, content: bytes) -> None:
     samples, fault = read(tmp_path / "large", content)
     assert len(samples) == SAMPLES
-    assert fault == f"is cut short at second 1.50: its header tells of {2 * SAMPLES} samples, {SAMPLES} are there"
+    assert fault == f"is cut short at second 1.50: its header says {2 * SAMPLES} samples, {SAMPLES} are there"
 
 
 LIST = b"LIST" + struct.pack("<I", 14) + b"INFOISFT\3\0\0\0ab"
@@ -340,6 +341,13 @@ def test_blocks_are_short_and_a_segment_is_read_alone(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "wide.wav", np.zeros((2000, 900), np.float32), RATE)
     with open_sound(tmp_path / "wide.wav") as sound:
         assert max(map(len, sound.blocks())) * 900 <= audio.GREATEST_BLOCK
+
+
+@pytest.mark.parametrize("form", ["AU", "SPHERE"])
+def test_a_header_that_is_cut_off_is_followed_by_no_sound(form: str) -> None:
+    content = put(FORMS["AU"], 4, struct.pack(">I", 32))[:28] if form == "AU" else FORMS["SPHERE"][:1020]
+    (stretch,) = containers.find_sound(bytes_of(io.BytesIO(content))).stretches
+    assert stretch.lost == f"its header says {SAMPLES} samples, 0 are there"
 
 
 @pytest.mark.parametrize(

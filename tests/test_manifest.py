@@ -392,7 +392,7 @@ def test_missing_recordings_are_named_alike_stored_and_streamed(folder: Path) ->
     lines = [LINES[0] | {"id": f"m{number}", "audio": name} for number, name in enumerate(names)]
     spec = str(write_lines(folder / "train.jsonl", [*LINES, *lines]))
     stored = read_corpus(spec, "train").problems
-    for number, fault in enumerate(("no such file", "it is a folder", "File name too long")):
+    for number, fault in enumerate(("no such file; check", "it is a folder; give", "too long; give a shorter")):
         assert stored[number].startswith(f"train.jsonl, line {number + 4}: m{number}: cannot read the recording ")
         assert fault in stored[number]
     streamed = [item for item in read_form(spec, "jsonl streamed")[0] if item.id in ("m0", "m1")]

@@ -45,7 +45,7 @@ def save(folder: Path) -> dict[str, str]:
     return {
         "whole.wav": "",
         "rounded.wav": "",
-        "half.wav": r"half\.wav is cut short at second 0\.50: its header tells of 16000 samples, 7989 are there",
+        "half.wav": r"half\.wav is cut short at second 0\.50: its header says 16000 samples, 7989 are there",
         "half.flac": r"half\.flac cannot be read from second 0\.\d\d on: flac decoder lost sync",
         "short.wav": r"short\.wav has only 0\.50 of its 1\.00 seconds; copy",
         "opposite.wav": r"opposite\.wav has channels that cancel out .*: .*--channel 0",
@@ -94,6 +94,18 @@ def test_what_a_transcript_depends_on_is_there_or_the_utterance_is_left_out(
     for problem, (name, what) in zip(problems, expected.items(), strict=True):
         assert name in problem.split(": ")[:2]
         assert re.search(what, problem), problem
+
+
+@pytest.mark.parametrize("way", [by_training, by_evaluation, by_calibration, by_preparation])
+def test_channels_are_judged_over_the_utterance(way: Callable[[Corpus, Path], list[str]], tmp_path: Path) -> None:
+    """Opposite for 2 seconds, in phase for as many: neither the mean over all nor silence hides the first."""
+    samples, phase = make_samples(4.0), np.repeat([-1.0, 1.0], 2 * RATE)
+    soundfile.write(tmp_path / "call.wav", np.stack([samples, phase * samples], 1), RATE)
+    keys = {"speaker": "s", "audio": "call.wav", "duration": 1.0, "text": "", "phones": ["AH", "T"]}
+    lines = [json.dumps({"id": f"at {start}", **keys, "start": start}) for start in (0.5, 2.5)]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n")
+    (problem,) = way(read_corpus(str(tmp_path / "corpus.jsonl"), "train"), tmp_path)
+    assert re.search(r"at 0\.5: .*call\.wav has channels that cancel out", problem)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Recordings: any file that libsndfile decodes, block by block to its last sample, whatever its headers say of it."""
 
+import contextlib
+import errno
 import functools
 import os
 import select
@@ -7,7 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from .containers import Layout, find_sound
 from .errors import InputError
+from .files import MENDS
 from .stretches import Bytes, Pieces, Stretch, bytes_of
 
 Samples = NDArray[np.float32]
@@ -44,6 +47,14 @@ DENSEST = 8192
 """Samples of each channel that a byte can hold: FLAC has blocks of 65,535 equal samples in 10 bytes."""
 UNCOUNTED = 1 << 62
 """Samples from which on libsndfile's count means that it knows none."""
+READABLE = {
+    errno.ENOENT: "check its path",
+    errno.ENOTDIR: "check its path",
+    errno.EACCES: "let yourself read it (chmod)",
+    errno.EPERM: "let yourself read it (chmod)",
+    errno.ENAMETOOLONG: MENDS[errno.ENAMETOOLONG],
+}
+"""What helps when a file cannot be opened; else another one does."""
 
 
 class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
@@ -51,6 +62,30 @@ class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no t
 
     def seekable(self) -> bool:
         return False
+
+
+@dataclass
+class _Part:
+    """Samples `begin` to `end` of a recording, and whether its channels cancel out in them."""
+
+    begin: int
+    end: int
+    frames: int = 0
+    energy: float = 0.0
+    """Of the channels' mean energy, summed over samples."""
+    mean_energy: float = 0.0
+    """Of the mean of the channels."""
+
+    def add(self, block: Samples, at: int) -> None:
+        """Takes what lies in the part of a block [frames, channels] that begins at sample `at`."""
+        block = block[max(0, self.begin - at) : max(0, self.end - at)]
+        self.frames += len(block)
+        self.energy += float(np.square(block).sum(dtype=np.float64)) / block.shape[1]
+        self.mean_energy += float(np.square(block.mean(axis=1)).sum(dtype=np.float64))
+
+    @property
+    def cancels(self) -> bool:
+        return self.energy > SILENT * self.frames and self.mean_energy < CANCELLED * self.energy
 
 
 class Sound:
@@ -73,7 +108,8 @@ class Sound:
         """After the last block: why it is not the recording's last, a sentence without a full stop; or nothing."""
         self._passed = 0
         self._error = ""
-        self._energy = self._mean_energy = 0.0
+        self._all = _Part(0, sys.maxsize)
+        self._parts: dict[tuple[float, float], _Part] = {}
         if self.rate < LEAST_RATE:
             raise InputError(f"{name} has {self.rate} samples a second; export it with {LEAST_RATE} or more")
         if channel is not None and not 0 <= channel < self.channels:
@@ -91,10 +127,11 @@ class Sound:
 
         Nothing where one channel is read.
         """
-        if self._energy <= SILENT * self.frames or self._mean_energy >= CANCELLED * self._energy:
-            return ""
-        fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
-        return f"{fault}; choose one, by --channel 0"
+        return self._cancelled(self._all)
+
+    def watch(self, start: float, duration: float) -> None:
+        """Before the whole recording is read: `require` is going to be asked for this part of it."""
+        self._parts[start, duration] = _Part(*self._range(start, duration + ROUNDING if duration else None))
 
     def blocks(self, start: float = 0.0, duration: float | None = None) -> Iterator[Samples]:
         """Samples [frames, channels] in [−1, 1], at most SPAN at a time; one channel where one is read.
@@ -105,8 +142,7 @@ class Sound:
         Raises:
             InputError: samples that are not finite, or bytes that are paired wrongly.
         """
-        first = round(start * self.rate)
-        end = sys.maxsize if duration is None else first + round(duration * self.rate)
+        first, end = self._range(start, duration)
         size = max(BLOCK, min(SPAN, GREATEST_BLOCK // self.channels // BLOCK * BLOCK))
         stretches = self._layout.stretches
         for stretch in stretches:
@@ -155,8 +191,19 @@ class Sound:
         if found < duration - ROUNDING:
             of = f"{self.name} has only {found:.2f} of its {duration:.2f} seconds"
             raise InputError(f"{of}; copy the recording again, or correct the manifest")
-        if self.cancelled:
-            raise InputError(f'{self.cancelled} or "channel": 0 in the manifest')
+        if cancelled := self._cancelled(self._parts.get((start, duration), self._all)):
+            raise InputError(f'{cancelled} or "channel": 0 in the manifest')
+
+    def _range(self, start: float, duration: float | None) -> tuple[int, int]:
+        """The first sample of a part in seconds, and the one behind its last."""
+        first = round(start * self.rate)
+        return first, sys.maxsize if duration is None else first + round(duration * self.rate)
+
+    def _cancelled(self, part: _Part) -> str:
+        if not part.cancels:
+            return ""
+        fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
+        return f"{fault}; choose one, by --channel 0"
 
     def _open(self, stretch: Stretch) -> tuple[Pieces, _Decoder]:
         try:
@@ -211,8 +258,9 @@ class Sound:
         if self._channel is not None:
             return block[:, self._channel : self._channel + 1]
         if self.channels > 1:
-            self._energy += float(np.square(block).sum(dtype=np.float64)) / self.channels
-            self._mean_energy += float(np.square(block.mean(axis=1)).sum(dtype=np.float64))
+            for part in (self._all, *self._parts.values()):
+                if part.begin < at + len(block) and at < part.end:
+                    part.add(block, at)
         return block
 
     def _end(self, stretch: Stretch, frames: int) -> None:
@@ -228,7 +276,7 @@ class Sound:
         elif stretch.lost:
             self._cut(stretch.lost)
         elif counted is not None and frames < counted - stretch.slack:
-            self._cut(f"its header tells of {counted} samples, {frames} are there")
+            self._cut(f"its header says {counted} samples, {frames} are there")
 
     def _cut(self, how: str) -> None:
         self.fault = f"{self.name} is cut short at second {self._passed / self.rate:.2f}: {how}"
@@ -237,8 +285,14 @@ class Sound:
         self.fault = f"{self.name} cannot be read from second {self._passed / self.rate:.2f} on: {why}"
 
 
-def _unreadable(name: str, why: str) -> InputError:
-    return InputError(f"cannot read the recording {name}: {why}; give a file that libsndfile decodes")
+def _unreadable(name: str, why: str, mend: str = "give a file that libsndfile decodes") -> InputError:
+    return InputError(f"cannot read the recording {name}: {why}; {mend}")
+
+
+def _unopened(path: Path, error: OSError) -> InputError:
+    missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
+    why, mend = "no such file" if missing else _words(error), READABLE.get(error.errno or 0)
+    return _unreadable(str(path), why, mend) if mend else _unreadable(str(path), why)
 
 
 def _words(error: Exception) -> str:
@@ -247,7 +301,7 @@ def _words(error: Exception) -> str:
     return str(said).strip().removeprefix("Error : ").rstrip(".")
 
 
-@contextmanager
+@contextlib.contextmanager
 def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
     """A recording: a file, a pipe, or standard input for PIPE; a pipe is kept in a temporary file meanwhile.
 
@@ -257,16 +311,29 @@ def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
     Raises:
         InputError: no such file, or not a recording; see `Sound`.
     """
-    try:
-        with _open(path) as file:
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(_open(path))
             status = os.fstat(file.fileno())
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-            layout = _layout(path, stamp) if status.st_nlink and path != PIPE else None
-            yield Sound(bytes_of(file), str(path), channel, layout)
-    except FileNotFoundError as error:
-        raise _unreadable(str(path), "no such file") from error
-    except (OSError, ValueError) as error:
-        raise _unreadable(str(path), _words(error)) from error
+            source = bytes_of(file)
+            layout = _layout(path, stamp) if status.st_nlink and path != PIPE else find_sound(source)
+        except OSError as error:
+            raise _unopened(path, error) from error
+        yield Sound(source, str(path), channel, layout)
+
+
+def check_there(path: Path) -> None:
+    """Raises InputError: there is no such recording, or it may not be read; nothing is read of it."""
+    try:
+        if stat.S_ISDIR(path.stat().st_mode):
+            raise OSError("it is a folder")
+        if not os.access(path, os.R_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except ValueError as error:
+        raise _unreadable(str(path), str(error)) from error
+    except OSError as error:
+        raise _unopened(path, error) from error
 
 
 @functools.lru_cache(maxsize=64)
@@ -283,8 +350,8 @@ def _open(path: Path) -> BinaryIO:
         raise OSError("standard input is closed")
     try:
         descriptor = os.dup(stdin.fileno()) if path == PIPE and stdin is not None else os.open(path, os.O_RDONLY)
-    except NotADirectoryError as error:
-        raise FileNotFoundError from error
+    except ValueError as error:  # a name that holds a zero
+        raise OSError(str(error)) from error
     try:
         kind = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(kind):

@@ -145,7 +145,7 @@ def _missing(declared: int, there: int, frame: int) -> str:
     """What a stretch of `there` bytes lacks; `frame`: bytes of a sample of each channel, 0 if they are compressed."""
     if declared > there:
         unit, size = ("samples", frame) if frame else ("bytes of sound", 1)
-        return f"its header tells of {declared // size} {unit}, {there // size} are there"
+        return f"its header says {declared // size} {unit}, {there // size} are there"
     return f"it ends within a sample, after {there // frame}" if frame and there % frame else ""
 
 
@@ -215,7 +215,8 @@ def _samples(source: Bytes, begin: int, declared: int, frame: int) -> tuple[rang
     if declared and stop <= source.size and (packets.begins(source, stop) or source.skip_tags(stop) >= source.size):
         return range(begin, stop), ""
     end = source.next_container(begin) or source.size
-    return range(begin, end), _missing(declared, end - begin, frame)
+    sound = range(begin, max(begin, end))
+    return sound, _missing(declared, len(sound), frame)
 
 
 def _au(source: Bytes, at: int) -> Found | None:

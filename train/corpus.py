@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .audio import read_samples
+from .audio import check_there
 from .errors import InputError
 from .phones import ARPABET
 from .sources import Shar, find_source
@@ -66,14 +66,9 @@ def read_corpus(
 
 
 def _missing(utterance: Utterance) -> str:
-    """Why there is no such recording, "" if there is one."""
+    """Why its recording cannot be opened, "" if it can."""
     try:
-        if utterance.audio.exists() and not utterance.audio.is_dir():
-            return ""
-    except OSError as error:
-        return f"cannot read the recording {utterance.audio}: {error.strerror}; give it a shorter name"
-    try:
-        read_samples(utterance.audio)
+        check_there(utterance.audio)
     except InputError as error:
         return str(error)
     return ""

@@ -170,7 +170,7 @@ def _counted(source: Bytes, runs: tuple[range, ...], tag: int, count: int, sampl
     first, frames, slack = runs[0].start, count * samples, DELAY * samples
     declared = _declared(source, tag)
     if declared > count + 1:
-        lost = f"its header tells of {declared * samples} samples, {frames} are there"
+        lost = f"its header says {declared * samples} samples, {frames} are there"
     if declared >= count:
         return Stretch(runs, frames, slack, lost)
     if declared:

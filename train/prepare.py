@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,14 +64,9 @@ def prepare(
         raise InputError(f"{form} has the silences that it has: --keep-silences is for jsonl; leave it out")
     if form != "jsonl" and not os.path.isdir(source):
         raise InputError(f"there is no folder {source}; give the one that holds the corpus")
-    try:
-        if form == "jsonl":
-            return prepare_jsonl(source, destination, phones, keep_silences)
-        return FORMS[form](source, destination, partial(read_dictionary, dictionary, phones))
-    except InputError:
-        with suppress(OSError):  # an empty folder that was made for nothing
-            destination.rmdir()
-        raise
+    if form == "jsonl":
+        return prepare_jsonl(source, destination, phones, keep_silences)
+    return FORMS[form](source, destination, partial(read_dictionary, dictionary, phones))
 
 
 def prepare_jsonl(
@@ -175,6 +169,8 @@ def _prepare(utterances: Sequence[Utterance], for_ctc: bool) -> dict[str, Prepar
     """The utterances of one channel of a recording for lhotse, or what is wrong with each, by their ids."""
     try:
         with open_sound(utterances[0].audio, utterances[0].channel) as sound:
+            for utterance in utterances:
+                sound.watch(utterance.start, utterance.duration)
             samples = sum(map(len, sound.blocks()))
     except InputError as error:
         return {utterance.id: f"{utterance.label}: {error}" for utterance in utterances}

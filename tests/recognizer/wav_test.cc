@@ -341,7 +341,7 @@ TEST(Wav, ACutRecordingGivesWhatIsThere) {
     EXPECT_EQ(outcome.error, "");
     EXPECT_EQ(outcome.samples, Floats(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(there)));
     EXPECT_EQ(outcome.fault,
-              "tone.wav is cut short at second 0.00: its header tells of 40 samples, " + std::to_string(there) +
+              "tone.wav is cut short at second 0.00: its header says 40 samples, " + std::to_string(there) +
                   " are there");
   }
   for (std::size_t size = 0; size < 44; ++size) EXPECT_NE(ReadWav(content.substr(0, size)).error, "") << size;
@@ -387,7 +387,7 @@ TEST(Wav, ACutFileJoinedToAnotherIsNamed) {
   const Outcome outcome = ReadWav(Joined({}, 16000, 64000) + Plain(), 999);
   EXPECT_EQ(outcome.samples.size(), 16000u);
   EXPECT_EQ(outcome.fault,
-            "tone.wav is cut short at second 1.00: its header tells of 32000 samples, 16000 are there");
+            "tone.wav is cut short at second 1.00: its header says 32000 samples, 16000 are there");
 }
 
 std::string HalfAFrameMore() {

@@ -82,7 +82,7 @@ Result<bool> SampleReader::GoOn(std::size_t left) {
   const WavForm before = file_.form();
   const std::uint64_t declared = file_.declared() / before.frame(), there = frames_ - begin_;
   if (there < declared) {
-    Say("is cut short at second " + Second() + ": its header tells of " + std::to_string(declared) + " samples, " +
+    Say("is cut short at second " + Second() + ": its header says " + std::to_string(declared) + " samples, " +
         std::to_string(there) + " are there");
     return false;
   }
