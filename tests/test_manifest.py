@@ -447,3 +447,13 @@ def test_a_recording_of_many_utterances_is_decoded_once(folder: Path, monkeypatc
     assert prepare_jsonl(spec, folder / "prepared")["parts"]["train"]["utterances"] == 3
     assert sorted(opened) == [("call.wav", 0), ("call.wav", 1)]  # two utterances of the first
     assert [u.id for u in read_corpus(str(folder / "prepared"), "train").utterances] == ["u0", "u1", "u2"]
+
+
+def test_an_empty_folder_of_the_user_stays_where_preparation_fails(folder: Path) -> None:
+    (folder / "mine").mkdir()
+    for form, place in (("jsonl", folder / "absent.jsonl"), ("librispeech", folder)):
+        for destination in (folder / "mine", folder / "new"):
+            with pytest.raises(InputError):
+                prepare.prepare(form, place, destination)
+    assert (folder / "mine").is_dir()
+    assert not (folder / "new").exists()
