@@ -343,6 +343,50 @@ def test_blocks_are_short_and_a_segment_is_read_alone(tmp_path: Path) -> None:
         assert max(map(len, sound.blocks())) * 900 <= audio.GREATEST_BLOCK
 
 
+def pages_of(content: bytes) -> list[bytes]:
+    """The pages of an Ogg file."""
+    pages = []
+    while content:
+        end = 27 + content[26] + sum(content[27 : 27 + content[26]])
+        pages.append(content[:end])
+        content = content[end:]
+    return pages
+
+
+PAGES = {
+    "is missing or in a wrong place": {
+        "lost": lambda pages, at: [*pages[:at], *pages[at + 1 :]],
+        "swapped": lambda pages, at: [*pages[:at], pages[at + 1], pages[at], *pages[at + 2 :]],
+        "twice": lambda pages, at: [*pages[:at], pages[at - 1], *pages[at:]],
+    },
+    "is damaged": {
+        "a bit": lambda pages, at: [*pages[:at], put(pages[at], 90, bytes([pages[at][90] ^ 4])), *pages[at + 1 :]],
+        "zeros": lambda pages, at: [*pages[:at], put(pages[at], 90, bytes(99)), *pages[at + 1 :]],
+    },
+}
+"""What is said of a page of Ogg → what does that to page `at`."""
+
+
+@pytest.mark.parametrize("form", LONG)
+@pytest.mark.parametrize(("said", "how"), [(said, how) for said, hows in PAGES.items() for how in hows])
+def test_sound_ends_before_a_page_of_ogg_that_is_not_as_it_was(tmp_path: Path, form: str, said: str, how: str) -> None:
+    pages = pages_of(LONG[form])
+    assert len(pages) >= 6
+    samples, fault = read(tmp_path / "holed", b"".join(PAGES[said][how](pages, 4)))
+    whole = decoded(LONG[form])
+    assert 0.1 < len(samples) / len(whole) < 0.9
+    np.testing.assert_array_equal(samples, whole[: len(samples)])
+    assert fault == f"cannot be read from second {len(samples) / RATE:.2f} on: a page of Ogg {said}"
+
+
+@pytest.mark.parametrize("form", LONG)
+@pytest.mark.parametrize("behind", [b"", FORMS["WAV"], FORMS["Opus"]], ids=["alone", "a WAV behind", "Opus behind"])
+def test_ogg_without_its_last_page_is_cut_short(tmp_path: Path, form: str, behind: bytes) -> None:
+    samples, fault = read(tmp_path / "cut", b"".join(pages_of(LONG[form])[:-1]) + behind)
+    assert 0.2 * RATE < len(samples) < len(decoded(LONG[form]))
+    assert fault == f"is cut short at second {len(samples) / RATE:.2f}: its last page is missing"
+
+
 @pytest.mark.parametrize("form", ["AU", "SPHERE"])
 def test_a_header_that_is_cut_off_is_followed_by_no_sound(form: str) -> None:
     content = put(FORMS["AU"], 4, struct.pack(">I", 32))[:28] if form == "AU" else FORMS["SPHERE"][:1020]

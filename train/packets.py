@@ -1,5 +1,6 @@
 """Where the sound of packets lies in a file: FLAC, Ogg (Vorbis, Opus) and MPEG audio (MP3); see containers.py."""
 
+import zlib
 from collections.abc import Callable
 
 from .stretches import Bytes, Stretch
@@ -49,30 +50,63 @@ def _flac(source: Bytes, at: int) -> Found | None:
 
 FIRST, LAST = 2, 4
 """Flags of the first and the last page of a stream."""
+UNENDED = "its last page is missing"
+
+
+MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+"""Each byte with its bits in reverse order."""
+
+
+def _checksum(page: bytes) -> int:
+    """The CRC of a page, but for its own 4 bytes: zlib's polynomial over mirrored bits, from 0 and not inverted."""
+    crc = zlib.crc32((page[:22] + bytes(4) + page[26:]).translate(MIRRORED), 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return int.from_bytes(crc.to_bytes(4, "little").translate(MIRRORED), "big")
 
 
 def _ogg(source: Bytes, at: int) -> Found | None:
-    """A physical stream of Ogg: a stretch for each link of a chain, which begins with the first page of its streams."""
+    """A physical stream of Ogg: a stretch for each link of a chain, which begins with the first page of its streams.
+
+    It ends before a page that is damaged, or does not follow the one before: decoders go on behind it, too early.
+    """
     stretches: list[Stretch] = []
     begin = position = at
-    starting, lost, whole = True, "", False
+    following: dict[bytes, int] = {}  # of each stream that goes on: the number of its next page
+    starting, lost, fault = True, "", ""
     while source.at(position, 4) == b"OggS":
         head = source.at(position, 27)
         table = source.at(position + 27, head[26]) if len(head) == 27 else b""
         end = position + 27 + len(table) + sum(table)
-        if len(table) < head[-1] or end > source.size or source.find((b"OggS\0",), position + 4, end) is not None:
+        if len(table) < head[-1] or end > source.size:
             lost = "its last page is incomplete"
             break
-        first = bool(head[5] & FIRST)
+        page = source.read(position, end - position)
+        if _checksum(page) != int.from_bytes(head[22:26], "little"):
+            if (inside := page.find(b"OggS\0", 4)) >= 0 and source.is_container(position + inside):
+                lost = "its last page is incomplete"
+            else:
+                fault = "a page of Ogg is damaged"
+            break
+        first, stream, number = bool(head[5] & FIRST), head[14:18], int.from_bytes(head[18:22], "little")
         if first and not starting:
-            stretches.append(Stretch((range(begin, position),)))
+            stretches.append(Stretch((range(begin, position),), lost=UNENDED if following else ""))
             begin = position
-        starting, position, whole = first, end, bool(head[5] & LAST)
-    stretches.append(Stretch((range(begin, position),), lost=lost))
+            following.clear()
+        if not first and number != following.get(stream):
+            fault = "a page of Ogg is missing or in a wrong place"
+            break
+        following[stream] = number + 1 & 0xFFFFFFFF
+        if head[5] & LAST:
+            del following[stream]
+        starting, position = first, end
     behind = source.skip_tags(position)
-    if lost or behind >= source.size or source.is_container(behind):
-        return stretches, source.size if lost else position, ""
-    if whole and source.size - position <= JUNK:
+    ends = behind >= source.size or source.is_container(behind)
+    if not fault and not lost and ends and following:
+        lost = UNENDED
+    if position > begin or not stretches:
+        stretches.append(Stretch((range(begin, position),), lost=lost))
+    if fault or lost or ends:
+        return stretches, source.size if lost else position, fault
+    if not following and source.size - position <= JUNK:
         return stretches, source.size, ""
     return stretches, position, "what follows is no page of Ogg"
 
