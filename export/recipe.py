@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.quantize import quantize
@@ -45,18 +45,42 @@ class Recipe:
     """Number formats of the files to export, and how to train the weights further for each."""
 
 
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def typed(name: str, hint: Any, value: Any) -> Any:
+    """A value of a recipe as an option of that type; nothing is guessed: "false" is no bool, 16.7 no int.
+
+    Raises:
+        ValueError: it is of another type.
+    """
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name} is {value!r}; give a list")
+        return tuple(typed(name, get_args(hint)[0], item) for item in value)
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise ValueError(f"{name} is {value!r}; give one of {', '.join(get_args(hint))}")
+        return value
+    if type(value) is hint or (hint is float and type(value) is int):
+        return hint(value)
+    raise ValueError(f"{name} is {value!r}; give {WORDS[hint]}")
+
+
 def changed(options: Any, values: dict[str, Any]) -> Any:
-    """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out."""
+    """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out.
+
+    Raises:
+        ValueError: a value is of another type than its option.
+    """
     new: dict[str, Any] = {}
+    hints = get_type_hints(type(options))
     for field in fields(options):
         value = getattr(options, field.name)
         if is_dataclass(value):
             new[field.name] = changed(value, values)
         elif field.name in values:
-            given = values.pop(field.name)
-            if isinstance(value, tuple) != isinstance(given, list | tuple):
-                raise ValueError(f"{field.name} is {given!r}; give {'a list' if isinstance(value, tuple) else 'one'}")
-            new[field.name] = type(value)(given)
+            new[field.name] = typed(field.name, hints[field.name], values.pop(field.name))
     return replace(options, **new)
 
 
@@ -94,7 +118,12 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     try:
         content = content_of(path)
         values, taught = content.pop("options"), content.pop("teacher", [])
-        name, corpora, rest = content.pop("name"), tuple(content.pop("corpora")), content.pop("formats")
+        name, rest = typed("name", str, content.pop("name")), content.pop("formats")
+        if name != Path(name).name or name in ("", ".", ".."):
+            raise ValueError(f"name is {name!r}; give the beginning of a file's name, without folders")
+        corpora = typed("corpora", tuple[str, ...], content.pop("corpora"))
+        if not corpora:
+            raise ValueError("corpora is empty; name one or more")
         if not isinstance(taught, list) or not all(isinstance(table, dict) for table in taught):
             raise ValueError("teacher is no list of tables; write [[teacher]] for each")
         if any("teacher" in table for table in (values, *taught, *rest.values())):
