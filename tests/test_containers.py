@@ -343,6 +343,21 @@ def test_blocks_are_short_and_a_segment_is_read_alone(tmp_path: Path) -> None:
         assert max(map(len, sound.blocks())) * 900 <= audio.GREATEST_BLOCK
 
 
+def test_bytes_that_only_look_like_containers_are_searched_once() -> None:
+    class Counted(io.BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            content = super().read(size)
+            Counted.taken += len(content)
+            return content
+
+    false = 30000 * b"RIFF OggS\0 fLaC"
+    file = Counted(3 * len(false) * b"." + false + FORMS["WAV"])
+    assert bytes_of(file).next_container(0) == 4 * len(false)
+    assert Counted.taken < 2 * len(file.getvalue())
+
+
 def pages_of(content: bytes) -> list[bytes]:
     """The pages of an Ogg file."""
     pages = []

@@ -3,6 +3,7 @@
 import bisect
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -16,6 +17,8 @@ CONTAINER = re.compile(
     re.S,
 )
 """What a container begins with, but for MPEG audio."""
+HEAD = 32
+"""Bytes in which a container shows that it is one."""
 MAGICS = (b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM", b".snd", b"NIST_1A\n", b"fLaC", b"OggS\0")
 
 
@@ -40,27 +43,18 @@ class Bytes:
             start, window = self._window = at, self.read(at, max(count, WINDOW))
         return window[at - start : at - start + count]
 
-    def find(self, needles: tuple[bytes, ...], begin: int, end: int) -> int | None:
-        """Where the first of some byte strings begins between two places."""
-        longest = max(map(len, needles))
-        for start in range(begin, end, SEARCHED):
-            part = self.read(start, min(SEARCHED + longest - 1, end - start))
-            found = [place for place in map(part.find, needles) if place >= 0]
-            if found:
-                return start + min(found)
-        return None
-
     def next_container(self, begin: int) -> int | None:
-        """Where the next CONTAINER begins, from a place on."""
-        while (found := self.find(MAGICS, begin, self.size)) is not None:
-            if self.is_container(found):
-                return found
-            begin = found + 1
+        """Where the next CONTAINER begins, from a place on; each byte is read once, however many are no CONTAINER."""
+        for start in range(begin, self.size, SEARCHED):
+            part = self.read(start, SEARCHED + HEAD)
+            for place in sorted(place for magic in MAGICS for place in _places(part, magic)):
+                if place < SEARCHED and CONTAINER.match(part[place : place + HEAD]):
+                    return start + place
         return None
 
     def is_container(self, at: int) -> bool:
         """Whether a CONTAINER begins here."""
-        return CONTAINER.match(self.at(at, 32)) is not None
+        return CONTAINER.match(self.at(at, HEAD)) is not None
 
     def skip_tags(self, at: int) -> int:
         """Where tags end that begin here: ID3v2, ID3v1, APEv2; or zeros up to the end of the file."""
@@ -145,6 +139,14 @@ class Pieces(io.RawIOBase):
             done += len(part)
             self._position += len(part)
         return done
+
+
+def _places(part: bytes, needle: bytes) -> Iterator[int]:
+    """All places where a byte string begins."""
+    place = part.find(needle)
+    while place >= 0:
+        yield place
+        place = part.find(needle, place + 1)
 
 
 def bytes_of(file: BinaryIO, begin: int = 0, size: int | None = None) -> Bytes:
