@@ -44,6 +44,9 @@ FORMS = {
     "AIFF-C": made("AIFF", "ULAW"),
     "AU": made("AU", "PCM_16"),
     "SPHERE": made("NIST", "PCM_16"),
+    "CAF": made("CAF", "PCM_16"),
+    "CAF of floats": made("CAF", "FLOAT"),
+    "W64": made("W64", "PCM_16"),
 }
 LONG = {"Vorbis": made("OGG", "VORBIS", times=30), "Opus": made("OGG", "OPUS", times=6)}  # of several pages
 each = pytest.mark.parametrize("form", FORMS)

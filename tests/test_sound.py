@@ -127,7 +127,9 @@ def test_recognize_hears_what_is_there_and_says_what_is_not(
     program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     wrong = save(tmp_path)
-    for name in ("half.wav", "half.flac", "opposite.wav"):
+    soundfile.write(tmp_path / "x.voc", make_samples(1.0), RATE)
+    wrong["x.voc"] = r"x\.voc may be longer than 1\.00 seconds: .* \(VOC\); export it as WAV or FLAC"
+    for name in ("half.wav", "half.flac", "opposite.wav", "x.voc"):
         result, err = recognize(capfd, program, tmp_path / name)
         (problem,) = result["problems"]  # type: ignore[misc]
         assert problem in err.splitlines()

@@ -129,6 +129,17 @@ class Sound:
         """
         return self._cancelled(self._all)
 
+    @property
+    def unchecked(self) -> str:
+        """After the last block: that more may be missing than could be found, a sentence without a full stop; or "".
+
+        A transcript whose duration is known needs no more than that its sound is there; see `require`.
+        """
+        if self._layout.checked or self.fault:
+            return ""
+        fault = f"{self.name} may be longer than {self.seconds:.2f} seconds: a cut is not found in a file of this kind"
+        return f"{fault} ({self._decoder.format}); export it as WAV or FLAC to be sure"
+
     def watch(self, start: float, duration: float) -> None:
         """Before the whole recording is read: `require` is going to be asked for this part of it."""
         self._parts[start, duration] = _Part(*self._range(start, duration + ROUNDING if duration else None))

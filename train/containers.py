@@ -37,6 +37,8 @@ class Layout:
     """One after another, each to be decoded to its end."""
     rest: str = ""
     """Why what follows them cannot be read, if something does."""
+    checked: bool = True
+    """Whether what is missing at their end, or follows them, would be found."""
 
 
 def find_sound(source: Bytes) -> Layout:
@@ -49,14 +51,14 @@ def find_sound(source: Bytes) -> Layout:
         if found is not None and found[1] <= at:  # a damaged header: it takes no bytes
             found = None
         if found is None and not stretches:
-            return Layout((Stretch((range(source.size),)),))
+            break
         if found is None:
             return Layout(tuple(stretches), "what follows is not sound")
         stretches += found[0]
         at = source.skip_tags(found[1])
         if found[2] or found[0][-1].lost:
             return Layout(tuple(stretches), found[2])
-    return Layout(tuple(stretches) or (Stretch((range(source.size),)),))
+    return Layout(tuple(stretches) or (Stretch((range(source.size),)),), checked=bool(stretches))
 
 
 def _reader(source: Bytes, at: int) -> Callable[[Bytes, int], Found | None] | None:
@@ -69,6 +71,10 @@ def _reader(source: Bytes, at: int) -> Callable[[Bytes, int], Found | None] | No
         return _au
     if magic[:8] == b"NIST_1A\n":
         return _sphere
+    if magic[:6] == b"caff\0\1":
+        return _caf
+    if source.is_container(at) and magic[:4] == b"riff":
+        return _wave64
     return packets.reader(source, at)
 
 
@@ -199,6 +205,45 @@ def _aiff(source: Bytes, at: int) -> Found | None:
     head = b"FORM" + min(len(head) + len(sound), 2**32 - 1).to_bytes(4, "big") + head
     lost = _missing(max(chunks.declared - 8 - offset, 0), len(sound), frame)
     return [Stretch((head, sound), lost=lost)], chunks.end, chunks.fault
+
+
+# Containers whose header says where they end.
+
+
+def _bounds(source: Bytes, at: int, end: int | None) -> tuple[int, str]:
+    """Where a container ends whose header says `end` (None: it does not say), and what it lacks."""
+    if end == source.size or (end is not None and end < source.size and packets.begins(source, end)):
+        return end, ""
+    there = source.next_container(at + 1) or source.size
+    if end is None or end < there:
+        return end or there, ""
+    return there, f"its header says {end - at} bytes, {there - at} are there"
+
+
+def _caf(source: Bytes, at: int) -> Found | None:
+    """A Core Audio Format file: chunks of 64-bit sizes, of which that of the sound may be −1 (to the end)."""
+    position, sound, known = at + 8, 0, True
+    while known and position < source.size and not source.is_container(position):
+        head = source.at(position, 12)
+        if len(head) < 12 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
+            break
+        size, position = int.from_bytes(head[4:], "big", signed=True), position + 12
+        sound = sound or (position if head[:4] == b"data" else 0)
+        known, position = size >= 0, position + size
+    end, lost = _bounds(source, at, position if known else None)
+    if not 0 < sound < end or (known and not lost):
+        return [Stretch((range(at, end),), lost=lost)], end, ""
+    size_there = (end - sound).to_bytes(8, "big")
+    return [Stretch((range(at, sound - 8), size_there, range(sound, end)), lost=lost)], end, ""
+
+
+def _wave64(source: Bytes, at: int) -> Found | None:
+    """A Sony Wave64 file: its size stands behind its GUID; its last chunk may be filled up to 8 bytes."""
+    size = int.from_bytes(source.at(at + 16, 8), "little")
+    filled = at + -(-size // 8) * 8
+    end = filled if filled == source.size or packets.begins(source, min(filled, source.size)) else at + size
+    end, lost = _bounds(source, at, end if 0 < size < 1 << 62 else None)
+    return [Stretch((range(at, end),), lost=lost)], end, ""
 
 
 # A header, then samples.

@@ -13,13 +13,25 @@ SEARCHED = 1 << 20
 """Bytes that are searched at a time."""
 CONTAINER = re.compile(
     rb"(RIFF|RIFX|RF64|BW64)....WAVE|FORM....AIF[FC]|\.snd\0\0..|NIST_1A\n *\d+\n|fLaC[\0\x80]\0\0\x22"
-    rb"|OggS\0[\2\3\6\7]",
+    rb"|OggS\0[\2\3\6\7]|caff\0\x01|riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb",
     re.S,
 )
 """What a container begins with, but for MPEG audio."""
 HEAD = 32
 """Bytes in which a container shows that it is one."""
-MAGICS = (b"RIFF", b"RIFX", b"RF64", b"BW64", b"FORM", b".snd", b"NIST_1A\n", b"fLaC", b"OggS\0")
+MAGICS = (
+    b"RIFF",
+    b"RIFX",
+    b"RF64",
+    b"BW64",
+    b"FORM",
+    b".snd",
+    b"NIST_1A\n",
+    b"fLaC",
+    b"OggS\0",
+    b"caff\0\1",
+    b"riff\x2e\x91",
+)
 
 
 @dataclass
