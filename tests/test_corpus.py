@@ -203,12 +203,12 @@ def test_an_utterance_is_long_enough_where_training_finds_it_so(
     assert [problem.split(": ")[1] for problem in summary["problems"]] == (["u2"] if available else ["u1", "u2"])
 
 
-def test_a_part_whose_recordings_are_all_damaged_is_empty(manifest: Path, tmp_path: Path) -> None:
+def test_a_corpus_whose_recordings_are_all_damaged_is_refused(manifest: Path, tmp_path: Path) -> None:
     (manifest.parent / "0.wav").write_bytes(b"not a recording")
     write(manifest, [line(0)])
-    assert prepare_jsonl(manifest, tmp_path / "prepared")["parts"]["train"]["utterances"] == 0
-    with pytest.raises(InputError, match="no usable utterance; it is empty"):
-        read_corpus(str(tmp_path / "prepared"), "train")
+    with pytest.raises(InputError, match=r"no usable utterance; train\.jsonl, line 1: u0: .*0\.wav"):
+        prepare_jsonl(manifest, tmp_path / "prepared")
+    assert not (tmp_path / "prepared").exists()
 
 
 @pytest.mark.parametrize("kind", ["recordings", "supervisions"])

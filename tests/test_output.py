@@ -90,6 +90,7 @@ def test_numbers_that_are_not_finite_are_one_sentence(
         (ReproduceOptions, "jobs", MOST_THREADS + 1),
         (NetworkOptions, "dense", 10**12),
         (SynthesisOptions, "sample_rate", 10**8),
+        (SynthesisOptions, "sample_rate", 999),
         (SynthesisOptions, "seed", -1),
     ],
 )

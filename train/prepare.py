@@ -161,6 +161,8 @@ def _write(destination: Path, corpora: Iterable[Corpus], for_ctc: bool = True) -
             notes += corpus.notes
             problems += [*corpus.problems, *(item for item in items if isinstance(item, str))]
             prepared[corpus.name, corpus.part] = [item for item in items if not isinstance(item, str)]
+    if not any(prepared.values()):
+        raise InputError(f"the corpus has no usable utterance; {problems[0] if problems else 'it is empty'}")
     parts = {part: write_part(destination, prefix, part, items) for (prefix, part), items in prepared.items()}
     return {"corpus": str(destination), "parts": parts, "problems": problems, "notes": notes}
 

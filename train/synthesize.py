@@ -19,6 +19,7 @@ import soxr
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 
+from .audio import LEAST_RATE
 from .errors import InputError
 from .files import new_folder
 from .manifest import write_part
@@ -66,8 +67,8 @@ class SynthesisOptions:
         for name in ("train", "dev", "test", "speakers", "slowest"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 1 <= self.sample_rate <= MOST_HERTZ:
-            raise InputError(f"sample_rate is {self.sample_rate}; give 1 to {MOST_HERTZ}, what FLAC can hold")
+        if not LEAST_RATE <= self.sample_rate <= MOST_HERTZ:
+            raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_RATE} to {MOST_HERTZ}, what FLAC can hold")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be at least 0")
         if self.fastest < self.slowest:
