@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,13 @@ def test_bytes_that_are_no_text_are_named_and_a_byte_order_mark_is_not(manifest:
     assert [utterance.id for utterance in corpus.utterances] == ["u0"]
     assert len(corpus.problems) == 1
     assert "train.jsonl, line 2: byte 9 is no text in UTF-8; save the file as UTF-8" in corpus.problems[0]
+
+
+def test_a_pipe_in_a_manifest_is_not_waited_for(manifest: Path) -> None:
+    (manifest.parent / "0.wav").unlink()
+    os.mkfifo(manifest.parent / "0.wav")
+    problem = read_corpus(str(manifest), "train").problems[0]
+    assert problem.endswith("0.wav is a pipe or a device; a corpus is made of files")
 
 
 @pytest.mark.parametrize("spec", ["absent.jsonl", "absent", "absent:train"])

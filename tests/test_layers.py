@@ -470,6 +470,16 @@ def test_lengths_that_the_batch_does_not_have_are_refused(kind: str, direction: 
         network(kind, direction)(random(2, 3, 8), lengths=torch.tensor(lengths))
 
 
+@pytest.mark.parametrize("kind", ["qlstm", "qrnn", "lstm", "rnn"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
+def test_lengths_of_any_whole_type_are_places(kind: str, dtype: torch.dtype) -> None:
+    layer, x, lengths = network(kind, "uni"), random(5, 5, 8), torch.tensor([2, 3, 4, 5, 2])
+    _, expected = layer(x, lengths=lengths)
+    _, state = layer(x, lengths=lengths.to(dtype))
+    for ours, theirs in zip(state, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 @pytest.mark.parametrize("inputs", [8, 512, 1024])
 @pytest.mark.parametrize("training", [True, False])
 def test_linear_input_of_another_width_type_or_device_is_refused(inputs: int, training: bool) -> None:

@@ -102,6 +102,14 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(
     assert files(tmp_path / "run") == files(whole), "what killed writers left is swept away"
 
 
+@pytest.mark.parametrize("line", ["[]", "3", "{}", '{"step": 1}', "{", "\ufffd"])
+def test_metrics_end_where_a_line_is_none(line: str, tmp_path: Path) -> None:
+    good = {"step": 1, "epoch": 1}
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{line}\n{json.dumps(good)}\n", encoding="utf-8")
+    assert read_metrics(path) == [good]
+
+
 def test_a_run_killed_between_checkpoints_ends_with_the_same_bits(tiny_corpus: Path, tmp_path: Path) -> None:
     assert run_with_kills(tiny_corpus, tmp_path / "whole", OTHER, [0]) == []
     rates = [line["learning_rate"] for line in read_metrics(tmp_path / "whole" / "metrics.jsonl")]

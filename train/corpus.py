@@ -71,4 +71,6 @@ def _missing(utterance: Utterance) -> str:
         check_there(utterance.audio)
     except InputError as error:
         return str(error)
+    if not utterance.audio.is_file():  # a pipe would be waited for
+        return f"{utterance.audio} is a pipe or a device; a corpus is made of files"
     return ""

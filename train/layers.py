@@ -245,6 +245,7 @@ class Recurrent(nn.Module):
         check_input(x, "batch, frames", self.inputs, self.weight_input[0])
         if lengths is not None:
             check_lengths(lengths, x)
+            lengths = lengths.long()  # bytes would be taken for a mask, not for places
         if state is None:
             state = self.initial_state(x.shape[0], x)
         else:

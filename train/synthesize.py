@@ -68,7 +68,7 @@ class SynthesisOptions:
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not LEAST_RATE <= self.sample_rate <= MOST_HERTZ:
-            raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_RATE} to {MOST_HERTZ}, what FLAC can hold")
+            raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_RATE} to {MOST_HERTZ} (FLAC's greatest)")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be at least 0")
         if self.fastest < self.slowest:

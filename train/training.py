@@ -629,14 +629,17 @@ class Run:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; a last line that a kill cut short is left out."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    """The lines of metrics.jsonl, up to one that is none: a last line that a kill cut short is left out."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
     metrics = []
     for line in lines:
         try:
-            metrics.append(json.loads(line))
+            read = json.loads(line)
         except json.JSONDecodeError:
             break
+        if not isinstance(read, dict) or not read.keys() >= {"step", "epoch"}:
+            break
+        metrics.append(read)
     return metrics
 
 
