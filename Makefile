@@ -13,13 +13,17 @@ NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -n
 setup: .venv/ready
 
 # Dependencies first, then the package without build isolation: the build needs them too, and once is enough.
-.venv/ready: pyproject.toml constraints.txt tests/litert.txt CMakeLists.txt $(NATIVE)
+.venv/ready: pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 to 3.13 is needed: make PYTHON=python3.11") if not (3, 11) <= sys.version_info < (3, 14) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -c 'import tomllib as t; p = t.load(open("pyproject.toml", "rb"))["project"]; e = p["optional-dependencies"]; print(*p["dependencies"], *e["synthetic"], *e["dev"], sep="\n")' > .venv/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements.txt
-	$(BIN)/pip install --quiet --no-deps --requirement tests/litert.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+# LiteRT, which the tests of its export need: 0.9 GB.
+.venv/litert: tests/litert.txt .venv/ready
+	$(BIN)/pip install --quiet --no-deps --requirement tests/litert.txt
 	touch $@
 
 # From nothing to phones: synthetic speech, training, quantisation, export, recognition through ExecuTorch.
@@ -37,13 +41,12 @@ demo: setup
 	@ls -l demo/*.pte
 	@echo "The pictures are demo/phones.png and, by the model that ships, demo/english.png; curves are in demo/run."
 
-# The parts, each timed; what was skipped, and why, is printed once more at the end. On two cores: 3, 6, 6, 3, 8, 14
-# minutes.
+# The parts, each timed; what was skipped, and why, is printed once more at the end.
 test: setup
 	MAKE="$(MAKE)" bash tests/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
 	  "recogniser: recognizer-tests" "Android: android" "Python: numeric-tests python-tests"
 
-python-tests: setup
+python-tests: .venv/litert
 	$(BIN)/pytest
 
 # What computes, once more as on lesser processors: no AVX-512, no bfloat16, and the kernels without any instruction set.

@@ -135,8 +135,9 @@ class Verdicts:
     def __init__(self, path: Path) -> None:
         self._entries: dict[tuple[str, str], dict[str, Any]] = {}
         if path.is_file():
-            whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-            path.write_text(whole + "\n" * bool(whole), encoding="utf-8")  # the last line may be half a line
+            content = path.read_bytes()
+            whole = content[: content.rfind(b"\n") + 1]
+            os.truncate(path, len(whole))  # the last line may be half a line
             for line in whole.splitlines():
                 entry = json.loads(line)
                 self._entries[entry["id"], entry["source"]] = entry

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock, Timer
 
 from tetraphone.train.errors import InputError
+from tetraphone.train.files import write_atomically
 
 from .mutant import Mutant, digest
 from .native_lines import Lines, executed, programs_of
@@ -55,8 +56,9 @@ class NativeTests:
         path = kept / f"{digest(b''.join((self._tree / name).read_bytes() for name in sources))}.json"
         with _MEASURING:
             if not path.is_file():
-                kept.mkdir(parents=True, exist_ok=True)
-                path.write_text(json.dumps(self._measure(projects)), encoding="utf-8")
+                measured = json.dumps(self._measure(projects))
+                with write_atomically(path) as temporary:
+                    temporary.write_text(measured, encoding="utf-8")
             content = json.loads(path.read_text(encoding="utf-8"))
         self._lines: Lines | None = content and {
             name: {source: {int(line): count for line, count in lines.items()} for source, lines in counts.items()}
