@@ -16,6 +16,7 @@ from tetraphone.quant.quantize import quantized_scores
 from tetraphone.train.audio import Samples, joined, open_sound, to_mono
 from tetraphone.train.confidence import calibration_error, fit
 from tetraphone.train.corpus import Corpus
+from tetraphone.train.data import too_short
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import Frames, log_mel, network_input
 from tetraphone.train.model import BLANK, Checkpoint, outputs
@@ -64,6 +65,8 @@ class Heard:
     """What a model made of a recording."""
 
     phones: list[TimedPhone]
+    frames: int
+    """Of the network."""
     energies: Frames
     """Log-mel energies [frames, bands], for a spectrogram, thinned to MOST_FRAMES; may be none if not wanted."""
     hop: float
@@ -102,15 +105,18 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
 def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
     def hear(blocks: Iterable[Samples], rate: int, energies: bool) -> Heard:
         picture = Thinned(recognizer.hop)
-        with recognizer.stream(options, bands=energies) as stream:
+        with recognizer.stream(options, bands=energies, scores=True) as stream:
             phones: list[TimedPhone] = []
+            frames = 0
             for block in blocks:
                 stream.accept(block, rate)
                 phones += stream.poll()
+                frames += len(stream.scores())
                 picture.add(stream.bands())
             stream.finish()
+            frames += len(stream.scores())
             picture.add(stream.bands())
-            return Heard([*phones, *stream.poll()], picture.energies, picture.hop)
+            return Heard([*phones, *stream.poll()], frames, picture.energies, picture.hop)
 
     return Model(name, recognizer.phones, hear)
 
@@ -127,7 +133,7 @@ def _from_checkpoint(checkpoint: Checkpoint, name: str) -> Model:
         timed = [replace(item, end=min(item.end, end), confidence=round(worth(item.confidence), 4)) for item in phones]
         picture = Thinned(features.hop_ms / 1000)
         picture.add(energies)
-        return Heard(timed, picture.energies, picture.hop)
+        return Heard(timed, len(scores), picture.energies, picture.hop)
 
     return Model(name, checkpoint.phones, hear)
 
@@ -172,12 +178,18 @@ Result = TypeVar("Result")
 
 
 def _hear_all(
-    corpus: Corpus, problems: list[str], hear: Callable[[Iterator[Samples], int], Result]
+    corpus: Corpus,
+    problems: list[str],
+    hear: Callable[[Iterator[Samples], int], Result],
+    frames: Callable[[Result], int],
 ) -> Iterator[tuple[Utterance, Result]]:
-    """Utterances with what `hear` makes of their blocks of samples at a rate; what cannot be read is a problem.
+    """Utterances with what `hear` makes of their blocks of samples at a rate; what cannot be used is a problem.
+
+    Args:
+        frames: of the network, in what `hear` made.
 
     Raises:
-        InputError: none could be read.
+        InputError: none is usable.
     """
     readable = False
     for utterance in Progress(corpus.utterances, "reading recordings", unit="utterances"):
@@ -187,10 +199,13 @@ def _hear_all(
         except InputError as error:
             problems.append(f"{utterance.label}: {error}")
             continue
+        if fault := too_short(utterance, frames(heard)):
+            problems.append(fault)
+            continue
         readable = True
         yield utterance, heard
     if not readable:
-        raise InputError(f"no recording of {corpus.name} could be read; first of {len(problems)}: {problems[0]}")
+        raise InputError(f"no utterance of {corpus.name} is usable; the first of {len(problems)} faults: {problems[0]}")
 
 
 @dataclass
@@ -247,32 +262,32 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     """Phone error rate (percent) over a corpus, what confidences and times are worth, real-time factor of one process.
 
     The real-time factor counts features, network and decoding, not the reading of recordings. Recordings that cannot be
-    read are left out and listed under "problems".
+    read, and utterances shorter than CTC needs for their phones, are left out and listed under "problems".
 
     Args:
         show: how many utterances to show, the reference above the recognised phones.
         say: takes a line of log.
 
     Raises:
-        InputError: no recording could be read.
+        InputError: no utterance is usable.
     """
     problems = list(corpus.problems)
     errors, worth, clock = Errors(), Worth(model.phones), _Clock()
     seconds = 0.0
 
-    def hear(blocks: Iterator[Samples], rate: int) -> list[TimedPhone]:
+    def hear(blocks: Iterator[Samples], rate: int) -> Heard:
         nonlocal seconds
         started, reading = time.perf_counter(), clock.reading
-        phones = model.hear(clock.over(blocks, rate), rate, False).phones
+        heard = model.hear(clock.over(blocks, rate), rate, False)
         seconds += time.perf_counter() - started - (clock.reading - reading)
-        return phones
+        return heard
 
-    for utterance, phones in _hear_all(corpus, problems, hear):
-        symbols = [item.phone for item in phones]
+    for utterance, heard in _hear_all(corpus, problems, hear, lambda heard: heard.frames):
+        symbols = [item.phone for item in heard.phones]
         if errors.utterances < show:
             say(f"reference:  {' '.join(utterance.phones)}\nrecognised: {' '.join(symbols)}")
         errors.add(utterance.phones, symbols)
-        worth.add(utterance, phones)
+        worth.add(utterance, heard.phones)
     return {
         "model": model.name,
         "corpus": corpus.name,
@@ -305,14 +320,16 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
         "calibration_error", "calibration_error_before", "problems"} on those recordings.
 
     Raises:
-        InputError: no recording could be read, or what was recognised is all right or all wrong.
+        InputError: no utterance is usable, or what was recognised is all right or all wrong.
     """
     checkpoint, problems = replace(checkpoint.to_ship(), model=copy.deepcopy(checkpoint.model)), list(corpus.problems)
     checkpoint.model.eval()
     phones, features = checkpoint.phones, checkpoint.features
-    heard = list(
-        _hear_all(corpus, problems, lambda blocks, rate: _energies_and_scores(checkpoint, joined(blocks), rate)[1])
-    )
+
+    def hear(blocks: Iterator[Samples], rate: int) -> NDArray[np.float32]:
+        return _energies_and_scores(checkpoint, joined(blocks), rate)[1]
+
+    heard = list(_hear_all(corpus, problems, hear, len))
     tried: dict[float, Errors] = {}
     for shift in Progress(BLANK_SHIFTS, "fitting the blank", unit="shifts"):
         tried[shift] = Errors()

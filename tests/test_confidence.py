@@ -156,7 +156,7 @@ def test_a_shift_that_leaves_nothing_to_calibrate_on_is_not_taken(tiny_corpus: P
 def test_recordings_that_cannot_be_read_are_named(tiny_corpus: Path, tmp_path: Path) -> None:
     corpus = read_corpus(str(tiny_corpus), "train")
     missing = replace(corpus.utterances[0], audio=tmp_path / "none.wav")
-    with pytest.raises(InputError, match=r"no recording of .* could be read; first of 1: .*none\.wav"):
+    with pytest.raises(InputError, match=r"no utterance of .* is usable; the first of 1 faults: .*none\.wav"):
         calibrate(make_checkpoint(features=FeatureOptions(stride=1, stack=1)), replace(corpus, utterances=(missing,)))
 
 

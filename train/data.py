@@ -35,6 +35,14 @@ def frames_needed(phones: Sequence[str]) -> int:
     return len(phones) + sum(a == b for a, b in pairwise(phones))
 
 
+def too_short(utterance: Utterance, frames: int) -> str:
+    """That an utterance has fewer network frames than CTC needs for its phones, or ""."""
+    needed = frames_needed(utterance.phones)
+    if frames >= needed:
+        return ""
+    return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {frames}"
+
+
 def energies_at(
     utterance: Utterance,
     options: FeatureOptions,
@@ -50,10 +58,7 @@ def energies_at(
     energies = [
         log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
     ]
-    available, needed = min(map(options.network_frames, map(len, energies))), frames_needed(utterance.phones)
-    if available < needed:
-        return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
-    return energies
+    return too_short(utterance, min(map(options.network_frames, map(len, energies)))) or energies
 
 
 def end_with_parent() -> None:

@@ -14,7 +14,7 @@ from lhotse.supervision import SupervisionSegment
 from . import read_speech, timit, wsj
 from .audio import Sound, open_sound
 from .corpus import Corpus, read_corpus
-from .data import frames_needed
+from .data import too_short
 from .dictionary import Words, read_dictionary
 from .errors import InputError
 from .features import FeatureOptions
@@ -190,7 +190,6 @@ def _prepare_part(utterance: Utterance, sound: Sound, samples: int, for_ctc: boo
     features = FeatureOptions()
     window, hop = (round(ms * rate / 1000) for ms in (features.window_ms, features.hop_ms))
     available = features.network_frames(max(0, 1 + (round(duration * rate) - window) // hop))
-    needed = frames_needed(utterance.phones)
-    if for_ctc and available < needed:
-        return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {available}"
+    if for_ctc and (fault := too_short(utterance, available)):
+        return fault
     return to_lhotse(replace(utterance, duration=duration), rate, samples, sound.channels)
