@@ -12,8 +12,9 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from tetraphone.train.audio import Samples, check_there, check_whole, open_sound, read_recording
+from tetraphone.train.audio import Samples, check_whole, open_sound, read_recording
 from tetraphone.train.errors import InputError
+from tetraphone.train.opening import check_there
 
 RATE = 16000
 Wave = NDArray[np.float64]

@@ -1,17 +1,12 @@
 """Recordings: any file that libsndfile decodes, block by block to its last sample, whatever its headers say of it."""
 
 import contextlib
-import errno
 import functools
 import os
-import select
-import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import soundfile
@@ -20,13 +15,11 @@ from numpy.typing import NDArray
 
 from .containers import Layout, find_sound
 from .errors import InputError
-from .files import MENDS
+from .opening import PIPE, open_bytes, unopened, unreadable, words
 from .stretches import Bytes, Pieces, Stretch, bytes_of
 
 Samples = NDArray[np.float32]
 
-PIPE = Path("-")
-"""Stands for standard input."""
 LEAST_RATE = 1000
 """Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
 ROUNDING = 0.1
@@ -47,14 +40,6 @@ DENSEST = 8192
 """Samples of each channel that a byte can hold: FLAC has blocks of 65,535 equal samples in 10 bytes."""
 UNCOUNTED = 1 << 62
 """Samples from which on libsndfile's count means that it knows none."""
-READABLE = {
-    errno.ENOENT: "check its path",
-    errno.ENOTDIR: "check its path",
-    errno.EACCES: "let yourself read it (chmod)",
-    errno.EPERM: "let yourself read it (chmod)",
-    errno.ENAMETOOLONG: MENDS[errno.ENAMETOOLONG],
-}
-"""What helps when a file cannot be opened; else another one does."""
 
 
 class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no types
@@ -224,7 +209,7 @@ class Sound:
                 pieces = Pieces(self._source, stretch.counted)
                 decoder = _Decoder(pieces)
         except (OSError, RuntimeError, TypeError) as error:
-            raise _unreadable(self.name, _words(error)) from error
+            raise unreadable(self.name, words(error)) from error
         return pieces, decoder
 
     def _follows(self, stretch: Stretch) -> bool:
@@ -254,7 +239,7 @@ class Sound:
         try:
             return np.asarray(self._decoder.read(out=block), np.float32)
         except (OSError, RuntimeError) as error:
-            self._error = _words(error)
+            self._error = words(error)
             empty = np.isnan(block[:, 0])
             return block[: int(empty.argmax())] if empty.any() else block
 
@@ -279,9 +264,9 @@ class Sound:
         counted = stretch.frames
         if counted is None and self._decoder.frames < UNCOUNTED and "MPEG" not in self._decoder.subtype:
             counted = self._decoder.frames
-        error = self._error if self._bytes.error is None else _words(self._bytes.error)
+        error = self._error if self._bytes.error is None else words(self._bytes.error)
         if error and not self._passed:
-            raise _unreadable(self.name, error)
+            raise unreadable(self.name, error)
         if error and frames != stretch.frames:  # else it is something behind the sound
             self._unreadable(error)
         elif stretch.lost:
@@ -296,22 +281,6 @@ class Sound:
         self.fault = f"{self.name} cannot be read from second {self._passed / self.rate:.2f} on: {why}"
 
 
-def _unreadable(name: str, why: str, mend: str = "give a file that libsndfile decodes") -> InputError:
-    return InputError(f"cannot read the recording {name}: {why}; {mend}")
-
-
-def _unopened(path: Path, error: OSError) -> InputError:
-    missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-    why, mend = "no such file" if missing else _words(error), READABLE.get(error.errno or 0)
-    return _unreadable(str(path), why, mend) if mend else _unreadable(str(path), why)
-
-
-def _words(error: Exception) -> str:
-    """What libsndfile or the system says."""
-    said = getattr(error, "error_string", None) or getattr(error, "strerror", None) or error
-    return str(said).strip().removeprefix("Error : ").rstrip(".")
-
-
 @contextlib.contextmanager
 def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
     """A recording: a file, a pipe, or standard input for PIPE; a pipe is kept in a temporary file meanwhile.
@@ -324,27 +293,14 @@ def open_sound(path: Path, channel: int | None = None) -> Iterator[Sound]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(_open(path))
+            file = stack.enter_context(open_bytes(path))
             status = os.fstat(file.fileno())
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
             source = bytes_of(file)
             layout = _layout(path, stamp) if status.st_nlink and path != PIPE else find_sound(source)
         except OSError as error:
-            raise _unopened(path, error) from error
+            raise unopened(path, error) from error
         yield Sound(source, str(path), channel, layout)
-
-
-def check_there(path: Path) -> None:
-    """Raises InputError: there is no such recording, or it may not be read; nothing is read of it."""
-    try:
-        if stat.S_ISDIR(path.stat().st_mode):
-            raise OSError("it is a folder")
-        if not os.access(path, os.R_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    except ValueError as error:
-        raise _unreadable(str(path), str(error)) from error
-    except OSError as error:
-        raise _unopened(path, error) from error
 
 
 @functools.lru_cache(maxsize=64)
@@ -352,44 +308,6 @@ def _layout(path: Path, _: tuple[int, ...]) -> Layout:
     """`find_sound` of a file, once for all that is read of it; the stamp tells whether it is still the same file."""
     with path.open("rb") as file:
         return find_sound(bytes_of(file))
-
-
-def _open(path: Path) -> BinaryIO:
-    """A recording's bytes, in a file that can be searched."""
-    stdin = sys.__stdin__
-    if path == PIPE and stdin is None:
-        raise OSError("standard input is closed")
-    try:
-        descriptor = os.dup(stdin.fileno()) if path == PIPE and stdin is not None else os.open(path, os.O_RDONLY)
-    except ValueError as error:  # a name that holds a zero
-        raise OSError(str(error)) from error
-    try:
-        kind = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(kind):
-            raise OSError("it is a folder")
-        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
-            raise OSError("it is a device")
-        file = open(os.dup(descriptor), "rb") if stat.S_ISREG(kind) else _spool(descriptor)  # noqa: SIM115
-    finally:
-        os.close(descriptor)
-    if file.seek(0, os.SEEK_END) == 0:
-        file.close()
-        raise OSError("it is empty")
-    return file
-
-
-def _spool(descriptor: int) -> BinaryIO:
-    """What comes through a pipe, in a file without a name."""
-    kept = tempfile.TemporaryFile()  # noqa: SIM115
-    while True:
-        try:
-            part = os.read(descriptor, 1 << 20)
-        except BlockingIOError:
-            select.select([descriptor], [], [])
-            continue
-        if not part:
-            return kept
-        kept.write(part)
 
 
 def mispaired(samples: Samples) -> int | None:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .audio import check_there
 from .errors import InputError
+from .opening import check_there
 from .phones import ARPABET
 from .sources import Shar, find_source
 from .transcripts import Fold, Reading, Transcripts
