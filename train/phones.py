@@ -38,6 +38,7 @@ SILENCES = frozenset(
 
 def unknown_phones(phones: Iterable[str], known: Collection[str] = ARPABET) -> list[str]:
     """Those of `phones` that are not in the set, each once, in order."""
+    known = frozenset(known)
     return list(dict.fromkeys(phone for phone in phones if phone not in known))
 
 

@@ -106,9 +106,10 @@ std::string Interval(std::size_t number, const std::string& from, const std::str
 
 std::string TextLine(const Phone& phone) {
   const std::size_t columns = Columns(phone.symbol);
-  return Right(Fixed(Rounded(phone.start, kTimeDigits), 2), 8) + " " + Right(Fixed(Rounded(phone.end, kTimeDigits), 2), 8) + "  " +
-         phone.symbol + std::string(3 - std::min<std::size_t>(columns, 3), ' ') + " " +
-         Fixed(Rounded(phone.confidence, 4), 2) + "\n";
+  const std::string start = Fixed(Rounded(phone.start, kTimeDigits), 2);
+  const std::string end = Fixed(Rounded(phone.end, kTimeDigits), 2);
+  return Right(start, 8) + " " + Right(end, 8) + "  " + phone.symbol +
+         std::string(3 - std::min<std::size_t>(columns, 3), ' ') + " " + Fixed(Rounded(phone.confidence, 4), 2) + "\n";
 }
 
 std::string JsonLine(const RecognizedRecording& recording) {
