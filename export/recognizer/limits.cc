@@ -11,7 +11,7 @@ namespace {
 
 Error Refusal(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
 
-bool IsBlank(char c) { return (c >= 0 && c <= ' ') || c == 0x7F; }
+bool IsBlank(unsigned char c) { return c <= ' ' || c == 0x7F; }
 
 std::string Quoted(const std::string& symbol) {
   std::string shown = symbol.substr(0, 2 * kLongestPhone);
