@@ -187,6 +187,7 @@ class Run:
             options = started_from(self.start, options)
         self.folder, self.options, self.corpora, self.rounded = folder, options, corpora, rounded
         self.processes = processes
+        self.fold = read_fold(options.fold) if options.stream else None  # else `read_training_sets` reads it
         self.features, self.keeps_features = features or folder, features is not None
         self.step = self.epoch = self.batch = 0
         self.best = self.last_error = math.inf
@@ -237,7 +238,7 @@ class Run:
         """
         options = self.options
         if options.stream:
-            self.phones, self.fold = ARPABET, read_fold(options.fold)
+            self.phones = ARPABET
             read = read_development(self.corpora, options, ARPABET, self.fold)
             if not read:
                 raise InputError("a stream has no speakers to hold out; give --dev, or a corpus with a part dev")
