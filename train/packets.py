@@ -214,7 +214,7 @@ def _counted(source: Bytes, runs: tuple[range, ...], tag: int, count: int, sampl
 
 
 def _declared(source: Bytes, tag: int) -> int:
-    """Frames that a Xing or Info tag tells of; 0: none."""
+    """Frames that a Xing or Info tag counts; 0: none."""
     fields = source.at(tag + 4, 8)  # flags, of which 1 says that the count is there
     return int.from_bytes(fields[4:], "big") if tag and len(fields) == 8 and fields[3] & 1 else 0
 
