@@ -1,11 +1,16 @@
 """Corpora that several tests read."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+import torch
+from interrupted import InProcess
+
+from tetraphone.train import data
 
 RATE = 16000
 PHONES = ("AH", "S", "IY", "M", "OW", "T")
@@ -68,6 +73,15 @@ def _sound(phone: int, speaker: int, random: np.random.Generator) -> np.ndarray:
     if phone % 2:
         return 0.02 * phone * noise
     return 0.2 * np.sin(2 * np.pi * (300 + 250 * phone + 30 * speaker) * time) + 0.001 * noise
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Features are computed in this process, and torch has the threads that it had."""
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

@@ -4,16 +4,12 @@ import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
-from interrupted import InProcess
 
 from tetraphone.export import cli
 from tetraphone.export.cli import main
-from tetraphone.train import data
 from tetraphone.train.errors import DivergedError, InputError
 from tetraphone.train.model import NetworkOptions
 from tetraphone.train.options import MOST_THREADS, ReproduceOptions, TrainOptions
@@ -23,12 +19,7 @@ from tetraphone.train.training import train
 NETWORK = "--hidden 16 --layers 1 --bands 12 --epochs 2 --batch-size 1 --threads 1"
 
 
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.mark.parametrize("arguments", ["info", "train --help", "info --json"])

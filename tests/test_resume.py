@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,7 @@ FREE = {"init", "fold", "dev", "alignments", "teacher", "device", "threads", "ch
 CHANGED = "the corpora changed since .*last.pt was made; train anew"
 
 
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Distillation: what the teacher says of each frame, the loss, and runs with a teacher."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from interrupted import InProcess, run_with_kills, silent
+from interrupted import run_with_kills, silent
 
-from tetraphone.train import data, teacher
+from tetraphone.train import teacher
 from tetraphone.train.augment import Acoustics, Augmentation
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore, collate, extract
@@ -37,12 +36,7 @@ OPTIONS = TrainOptions(
 )
 
 
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,7 +16,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 import torch
-from interrupted import InProcess, run_with_kills, silent
+from interrupted import run_with_kills, silent
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch import Tensor
 
@@ -51,12 +51,7 @@ OPTIONS = TrainOptions(
 )
 
 
-@pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 OTHER = replace(
