@@ -43,6 +43,19 @@ class InProcess:
 def silent(_: str) -> None: ...
 
 
+def warm() -> multiprocessing.context.ForkServerContext:
+    """Starts processes that need not import torch and its like again."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.training"])
+    return context
+
+
+def begin() -> None:
+    """In a worker of the package: it starts none of its own."""
+    data.end_with_parent()
+    data.ProcessPoolExecutor = InProcess  # type: ignore[assignment,misc]
+
+
 def run_until_killed(corpus: Path, folder: Path, options: TrainOptions, moments: int, log: Path) -> None:
     """Trains or goes on; writes down the moment of that number and dies there (0: never)."""
     left = moments
@@ -72,12 +85,10 @@ def run_until_killed(corpus: Path, folder: Path, options: TrainOptions, moments:
 
 def run_with_kills(corpus: Path, folder: Path, options: TrainOptions, moments: Iterable[int]) -> list[str]:
     """Kills and resumes, each life as many moments long as given, until the run is over; where the kills fell."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.training"])
     log = folder.with_suffix(".log")
     log.touch()
     for number in moments:
-        process = context.Process(target=run_until_killed, args=(corpus, folder, options, number, log))
+        process = warm().Process(target=run_until_killed, args=(corpus, folder, options, number, log))
         process.start()
         process.join()
         if process.exitcode == 0:

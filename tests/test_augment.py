@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tetraphone.train.augment import FLOOR, Acoustics, VocalTract
+from tetraphone.train.augment import FLOOR, Acoustics, SpecAugment, VocalTract
 from tetraphone.train.features import FeatureOptions, Frames, band_centres, hertz_of, log_mel
 
 OPTIONS = FeatureOptions()
@@ -58,6 +58,29 @@ def test_noise_has_the_level_that_was_drawn(mel: Frames) -> None:
     for seed in range(20):  # steady noise and the other utterance
         noisy = loud.apply(mel, mel[::-1], OPTIONS, np.random.default_rng(seed))
         assert level_db(noisy) == pytest.approx(level_db(mel) + 10 * np.log10(2), abs=0.05)
+
+
+def test_noise_is_at_most_as_loud_as_speech_and_at_least_25_decibels_below(mel: Frames) -> None:
+    noisy = Acoustics(**{key: value for key, value in NOTHING.items() if key != "noise"} | {"noise": 1.0})
+    levels = [level_db(noisy.apply(mel, mel, OPTIONS, np.random.default_rng(seed))) for seed in range(300)]
+    added = np.array(levels) - level_db(mel)
+    assert [added.min(), added.max()] == pytest.approx([10 * np.log10(1 + 10**-2.5), 10 * np.log10(2)], abs=0.1)
+    assert added.max() < 10 * np.log10(2) + 0.01
+
+
+def test_a_microphone_is_three_cosines_over_the_bands(mel: Frames) -> None:
+    """Of independent amplitudes with the deviation, for half of the utterances."""
+    waves = np.cos(np.pi * np.outer([1, 2, 3], (np.arange(40) + 0.5) / 40))
+    tilted, drawn = Acoustics(**{**NOTHING, "tilt_db": 3.0}), list[np.ndarray]()
+    loud = mel[:2] + 20  # nothing falls to the floor
+    for seed in range(400):
+        change = 10 / np.log(10) * (tilted.apply(loud, mel, OPTIONS, np.random.default_rng(seed)) - loud)
+        assert change == pytest.approx(np.broadcast_to(change[0], change.shape), abs=1e-3)
+        if np.ptp(change) > 0.01:
+            drawn.append(change[0] @ waves.T / 20)  # the cosines are orthogonal, of squared norm 20
+            assert drawn[-1] @ waves == pytest.approx(change[0], abs=1e-3)
+    assert 160 < len(drawn) < 240
+    assert np.cov(np.array(drawn).T) == pytest.approx(9 * np.eye(3), abs=2)
 
 
 def test_gain_is_in_decibels(mel: Frames) -> None:
@@ -134,3 +157,52 @@ def test_above_the_knee_frequencies_converge_to_the_end(mel: Frames) -> None:
         after = int(warped(tone, factor).mean(0).argmax())
         assert abs(after - before) <= 1, "not the three bands of the factor"
         assert warped(mel, factor).dtype == np.float32
+
+
+# Masks.
+
+
+@pytest.mark.parametrize(("frames", "bands"), [(1, 3), (5, 8), (200, 40), (1000, 12)])
+def test_masks_take_all_four_components_and_never_everything(frames: int, bands: int) -> None:
+    masked = 0
+    for seed in range(50):
+        x = np.full((frames, 4 * bands), 2, np.float32)
+        SpecAugment().apply(x, np.random.default_rng(seed))
+        planar = x.reshape(frames, 4, bands)
+        assert (planar == planar[:, :1]).all()
+        assert set(np.unique(x)) <= {0.0, 2.0}
+        assert x.any()
+        masked += int((x == 0).any())
+    assert bool(masked) == (frames >= 10 or bands >= 4)
+
+
+def stretches(frames: int, bands: int, masks: SpecAugment, draws: int) -> list[tuple[list[int], list[int]]]:
+    """The bands and the frames that are masked throughout, in each of so many utterances."""
+    random, found = np.random.default_rng(0), []
+    for _ in range(draws):
+        x = np.ones((frames, 4 * bands), np.float32)
+        masks.apply(x, random)
+        planar = x.reshape(frames, 4, bands)
+        over_bands, over_frames = ((planar == 0).all(axes) for axes in ((0, 1), (1, 2)))
+        assert np.array_equal(planar[:, 0] == 0, over_bands | over_frames[:, None])
+        found.append((np.flatnonzero(over_bands).tolist(), np.flatnonzero(over_frames).tolist()))
+    return found
+
+
+def spans(size: int, greatest: int) -> set[tuple[int, ...]]:
+    """Every stretch of up to so many of `size` places."""
+    return {tuple(range(first, first + width)) for width in range(greatest + 1) for first in range(size - width + 1)}
+
+
+def test_a_mask_may_lie_anywhere_and_have_any_width_up_to_its_greatest() -> None:
+    over_bands = stretches(1, 40, SpecAugment(band_masks=1, time_masks=0), 5000)
+    assert {tuple(bands) for bands, _ in over_bands} == spans(40, 8)
+    over_frames = stretches(60, 4, SpecAugment(band_masks=0, time_masks=1), 5000)
+    assert {tuple(frames) for _, frames in over_frames} == spans(60, 6), "a tenth of the utterance"
+    widths = {len(frames) for _, frames in stretches(400, 1, SpecAugment(band_masks=0, time_masks=1), 500)}
+    assert widths == set(range(26))
+
+
+def test_there_are_two_masks_of_each_kind() -> None:
+    found = stretches(1, 40, SpecAugment(time_masks=0), 2000), stretches(60, 1, SpecAugment(band_masks=0), 2000)
+    assert [max(len(masked[kind]) for masked in drawn) for kind, drawn in enumerate(found)] == [2 * 8, 2 * 6]

@@ -3,6 +3,7 @@
 import gzip
 import json
 import math
+import multiprocessing
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from interrupted import begin, warm
 
 from tetraphone.train import experiments
 from tetraphone.train.corpus import read_corpus
@@ -139,6 +141,14 @@ def test_alignments_survive_their_file(tmp_path: Path) -> None:
 # The protocol.
 
 
+@pytest.fixture
+def quickly_started(in_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs have processes of their own, but no new imports."""
+    context = warm()
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
+    monkeypatch.setattr("tetraphone.train.reproduce.end_with_parent", begin)
+
+
 @pytest.fixture(scope="module")
 def timit(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six speakers of the sample as the parts train, dev and test."""
@@ -152,7 +162,7 @@ def timit(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_table_of_the_paper_runs_in_small_and_goes_on(timit: Path, tmp_path: Path) -> None:
+def test_a_table_of_the_paper_runs_in_small_and_goes_on(quickly_started: None, timit: Path, tmp_path: Path) -> None:
     options = ReproduceOptions(jobs=1, rows=("qrnn-256",), seeds=2, epochs=1, align_epochs=1, device="cpu")
     lines: list[str] = []
     reproduce("timit-rnn", timit, tmp_path / "out", options, lines.append)
@@ -187,7 +197,7 @@ def test_a_table_of_the_paper_runs_in_small_and_goes_on(timit: Path, tmp_path: P
 
 
 def test_words_are_decoded_with_the_users_lexicon_and_model(
-    tiny_words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quickly_started: None, tiny_words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """WSJ's protocol, from a flat start, on three words; narrow networks that have time enough to learn them."""
     prepare_jsonl(tiny_words, tmp_path / "wsj")

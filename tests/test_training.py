@@ -22,7 +22,6 @@ from torch import Tensor
 
 from tetraphone.export.cli import main
 from tetraphone.train import data, training
-from tetraphone.train.augment import SpecAugment
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
@@ -716,20 +715,6 @@ class Unsaved:
 
 class EventsStub:
     def add(self, *_: Any) -> None: ...
-
-
-@pytest.mark.parametrize(("frames", "bands"), [(1, 3), (5, 8), (200, 40), (1000, 12)])
-def test_spec_augment_masks_components_together_and_never_everything(frames: int, bands: int) -> None:
-    masked = 0
-    for seed in range(50):
-        x = np.ones((frames, 4 * bands), np.float32)
-        SpecAugment().apply(x, np.random.default_rng(seed))
-        planar = x.reshape(frames, 4, bands)
-        assert (planar == planar[:, :1]).all()
-        assert set(np.unique(x)) <= {0.0, 1.0}
-        assert x.any()
-        masked += int((x == 0).any())
-    assert bool(masked) == (frames >= 10 or bands >= 4)
 
 
 def test_speed_perturbation_keeps_each_utterance_at_three_speeds(tiny_corpus: Path, tmp_path: Path) -> None:
