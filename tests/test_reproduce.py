@@ -143,10 +143,11 @@ def test_alignments_survive_their_file(tmp_path: Path) -> None:
 
 @pytest.fixture
 def quickly_started(in_process: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs have processes of their own, but no new imports."""
+    """Runs have processes of their own, but need no new imports."""
     context = warm()
     monkeypatch.setattr(multiprocessing, "get_context", lambda _: context)
     monkeypatch.setattr("tetraphone.train.reproduce.end_with_parent", begin)
+    monkeypatch.setattr("tetraphone.train.report.TIMED_STEPS", 1)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +163,10 @@ def timit(corpora: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_table_of_the_paper_runs_in_small_and_goes_on(quickly_started: None, timit: Path, tmp_path: Path) -> None:
+def test_a_table_of_the_paper_runs_in_small_and_goes_on(
+    quickly_started: None, timit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experiments, "PAPER_NETWORK", replace(experiments.PAPER_NETWORK, layers=2))
     options = ReproduceOptions(jobs=1, rows=("qrnn-256",), seeds=2, epochs=1, align_epochs=1, device="cpu")
     lines: list[str] = []
     reproduce("timit-rnn", timit, tmp_path / "out", options, lines.append)
