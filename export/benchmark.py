@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import InputError, check_types
 from tetraphone.train.layers import QLSTM, QuaternionLinear
 from tetraphone.train.options import check_threads
 from tetraphone.train.progress import Progress
+from tetraphone.train.quaternion import check_quaternion_size
 
 WARM_UP = 1
 """Steps of each before those that count."""
@@ -48,6 +49,11 @@ class TrainingBenchmark:
     """Processor threads of both. Of one thread the processor's time counts, which other programs disturb less."""
 
     def __post_init__(self) -> None:
+        check_types(self)
+        for name in ("widths", "linear_widths", "inputs"):
+            value = getattr(self, name)
+            for size in value if isinstance(value, tuple) else (value,):
+                check_quaternion_size(size, name)
         counts = ("linear_rows", "layers", "inputs", "frames", "batch_size", "repetitions")
         for name in ("memory_processes", "threads"):
             check_threads(name, getattr(self, name))

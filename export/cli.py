@@ -52,6 +52,31 @@ def keep(*inputs: Path | str | None, output: Path | None) -> None:
             raise InputError(f"{output} would be written over what is read from it; give another name")
 
 
+SUFFIXES = {
+    ".pt": "a checkpoint",
+    ".pte": "a program for ExecuTorch",
+    ".tflite": "a network for LiteRT",
+    ".png": "a PNG",
+    ".fst": "a grammar",
+}
+"""Of the files that commands write, and what each stands for."""
+OTHER_SUFFIXES = {".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".onnx", ".wav", ".flac", ".json", ".jsonl", ".toml"}
+"""Of files that no command writes under a name that is given."""
+
+
+def check_suffix(output: Path | None, suffix: str) -> None:
+    """Raises InputError: the name of a file to write ends as that of a file of another kind does."""
+    found = "" if output is None else output.suffix.lower()
+    if found != suffix and found in SUFFIXES.keys() | OTHER_SUFFIXES:
+        raise InputError(f"{output} would hold {SUFFIXES[suffix]}; give a name that ends in {suffix}")
+
+
+def check_least(name: str, value: int | None, least: int) -> None:
+    """Raises InputError: the value of an option is less than the least that it can be."""
+    if value is not None and value < least:
+        raise InputError(f"{name} is {value}; it must be at least {least}")
+
+
 def tell(corpus: "Corpus") -> None:
     """What was read otherwise than it was written."""
     for note in corpus.notes:
@@ -137,6 +162,7 @@ class Bigram:
         if not self.corpora:
             raise InputError("no corpus to count phones in; give a folder or a .jsonl manifest")
         keep(*self.corpora, self.fold, output=self.output)
+        check_suffix(self.output, ".fst")
         phones, fold = ARPABET if self.phones == "arpabet" else None, read_fold(self.fold)
         read = [
             read_corpus(spec, "train", phones, keep_silences=self.keep_silences, fold=fold) for spec in self.corpora
@@ -239,13 +265,12 @@ class Evaluate:
         from .model import evaluate, load_model
 
         check_threads("threads", self.threads)
+        check_least("show", self.show, 0)
         torch.set_num_threads(self.threads)
         model = load_model(self.model, self.decoding)
         corpus = read_corpus(self.corpus, "test", model.phones, fold=read_fold(self.fold))
         tell(corpus)
         result = evaluate(model, corpus, self.show, say)
-        for problem in result["problems"]:
-            say(f"left out {problem}")
         return {**result, "decoding": {name: str(value) for name, value in asdict(self.decoding).items()}}
 
 
@@ -272,12 +297,11 @@ class Calibrate:
 
         from .model import calibrate
 
+        check_suffix(self.output, ".pt")
         checkpoint = load(self.checkpoint)
         corpus = read_corpus(self.corpus, "dev", checkpoint.phones, fold=read_fold(self.fold))
         tell(corpus)
         checkpoint, result = calibrate(checkpoint, corpus)
-        for problem in result["problems"]:
-            say(f"left out {problem}")
         checkpoint.save(self.output)
         return {"checkpoint": str(self.output), **result}
 
@@ -298,6 +322,7 @@ class Quantize:
         from tetraphone.quant.quantize import quantize
         from tetraphone.train.model import load_checkpoint
 
+        check_suffix(self.output, ".pt")
         checkpoint, count = quantize(load_checkpoint(self.checkpoint), self.options)
         checkpoint.save(self.output)
         return {"checkpoint": str(self.output), "quantized_weights": count, "number_format": self.options.weights}
@@ -311,8 +336,9 @@ class Export:
     """A float or quantised checkpoint of a uni-directional quaternion network."""
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The file to write."""
-    format: Literal["pte", "tflite"] = "pte"
-    """pte: one ExecuTorch program; tflite: a float network for LiteRT, a frame at a time (extra `litert`)."""
+    format: Annotated[Literal["pte", "tflite"] | None, arg(metavar="{pte,tflite}")] = None
+    """pte: one ExecuTorch program; tflite: a float network for LiteRT, a frame at a time (extra `litert`). By default
+    that of OUTPUT's ending."""
     quiet: Quiet = False
     json: Json = False
 
@@ -323,8 +349,12 @@ class Export:
         from .writer import export
 
         keep(self.checkpoint, output=self.output)
-        write = {"pte": export, "tflite": export_tflite}[self.format]
-        return write(load(self.checkpoint), self.output)
+        writers = {".pte": export, ".tflite": export_tflite}
+        suffix = self.output.suffix.lower() if self.format is None else f".{self.format}"
+        if suffix not in writers:
+            raise InputError(f"{self.output} ends in neither .pte nor .tflite; give such a name, or --format")
+        check_suffix(self.output, suffix)
+        return writers[suffix](load(self.checkpoint), self.output)
 
 
 @dataclass(frozen=True)
@@ -353,6 +383,8 @@ class Recognize:
             sys.exit(2)
         if self.microphone and self.channel is not None:
             raise InputError("--channel is for recordings; the microphone has one channel here")
+        check_least("channel", self.channel, 0)
+        check_suffix(self.plot, ".png")
         path = self.model or default_model()
         keep(path, self.recording, self.decoding.grammar, output=self.plot)
         say(f"model {path}")
@@ -363,10 +395,7 @@ class Recognize:
                 return listen(recognizer, self.decoding, say)
         from .model import load_model, recognize
 
-        result = recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel)
-        for problem in result["problems"]:
-            say(problem)
-        return result
+        return recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel)
 
 
 @dataclass(frozen=True)
@@ -449,16 +478,16 @@ Command = (
 
 
 def _print(result: dict[str, Any]) -> None:
-    """A result for a reader: phones as a table, other values a line each."""
+    """A result for a reader: phones as a table, other values a line each; problems on standard error."""
     for key, value in result.items():
         if key == "phones" and isinstance(value, list):
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
         elif key in ("problems", "notes"):
             for problem in value[:SHOWN_PROBLEMS]:
-                print(f"{key[:-1]}: {problem}")
+                print(f"{key[:-1]}: {problem}", file=sys.stderr)
             if len(value) > SHOWN_PROBLEMS:
-                print(f"and {len(value) - SHOWN_PROBLEMS} more, all in --json")
+                print(f"and {len(value) - SHOWN_PROBLEMS} more, all in --json", file=sys.stderr)
         elif isinstance(value, dict):
             print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
         else:

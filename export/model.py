@@ -103,6 +103,8 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
 
 
 def _from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
+    recognizer.stream(options).close()  # which reads the grammar: its faults are told before any work
+
     def hear(blocks: Iterable[Samples], rate: int, energies: bool) -> Heard:
         picture = Thinned(recognizer.hop)
         with recognizer.stream(options, bands=energies, scores=True) as stream:

@@ -10,13 +10,13 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
 from tetraphone.train.corpus import Corpus
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import InputError, typed
 from tetraphone.train.files import claimed, write_atomically
 from tetraphone.train.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
@@ -45,33 +45,11 @@ class Recipe:
     """Number formats of the files to export, and how to train the weights further for each."""
 
 
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-def typed(name: str, hint: Any, value: Any) -> Any:
-    """A value of a recipe as an option of that type; nothing is guessed: "false" is no bool, 16.7 no int.
-
-    Raises:
-        ValueError: it is of another type.
-    """
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple):
-            raise ValueError(f"{name} is {value!r}; give a list")
-        return tuple(typed(name, get_args(hint)[0], item) for item in value)
-    if get_origin(hint) is Literal:
-        if value not in get_args(hint):
-            raise ValueError(f"{name} is {value!r}; give one of {', '.join(get_args(hint))}")
-        return value
-    if type(value) is hint or (hint is float and type(value) is int):
-        return hint(value)
-    raise ValueError(f"{name} is {value!r}; give {WORDS[hint]}")
-
-
 def changed(options: Any, values: dict[str, Any]) -> Any:
     """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out.
 
     Raises:
-        ValueError: a value is of another type than its option.
+        InputError: a value is not what its option takes.
     """
     new: dict[str, Any] = {}
     hints = get_type_hints(type(options))
@@ -99,7 +77,7 @@ def recipe_path(recipe: str) -> Path | Traversable:
 
 def content_of(path: Path | Traversable) -> dict[str, Any]:
     """What a recipe's file says, over what its base says: [options] name by name, all else as a whole."""
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
     return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
 
@@ -140,7 +118,7 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
         read = Recipe(name, corpora, options, teachers, formats)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except (AttributeError, InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a recipe: {error}; compare it with {RECIPES / 'pretrained.toml'}") from error
     if unknown := [*content, *values, *chain.from_iterable(taught)]:
         raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")

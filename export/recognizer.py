@@ -20,7 +20,7 @@ import numpy as np
 from tyro.conf import arg
 
 from tetraphone.train.audio import Samples
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import InputError, check_types
 from tetraphone.train.features import Frames
 from tetraphone.train.native import failure, int32, library
 from tetraphone.train.phones import TIME_DIGITS, TimedPhone
@@ -92,7 +92,11 @@ def _default(name: str) -> Any:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How to decode."""
+    """How to decode.
+
+    Raises:
+        InputError: a value is of another type, or none that the library takes.
+    """
 
     beam: int = field(default_factory=lambda: int(_default("beam")))
     """Prefixes that the beam search keeps; 0: the best path."""
@@ -105,13 +109,22 @@ class StreamOptions:
     pause: float = field(default_factory=lambda: float(_default("pause")))
     """Seconds without a phone after which a stream is paused."""
 
+    def __post_init__(self) -> None:
+        check_types(self)
+        _check(library().tetraphone_check_options(ctypes.byref(self._native())))
+
     def native(self, bands: bool, scores: bool) -> _Options:
         """As the C library takes them."""
+        options = self._native()
+        options.keep_bands, options.keep_scores = bands, scores
+        return options
+
+    def _native(self) -> _Options:
         options = _defaults()
         options.beam = int32("beam", self.beam)
         options.grammar = None if self.grammar is None else _path(self.grammar)
         options.grammar_scale, options.phone_bonus = self.grammar_scale, self.phone_bonus
-        options.pause, options.keep_bands, options.keep_scores = self.pause, bands, scores
+        options.pause = self.pause
         return options
 
 

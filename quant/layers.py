@@ -7,7 +7,7 @@ a step of the hidden state now and then.
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import InputError, typed
 from tetraphone.train.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
 
 from .weights import QuantizedWeight, WeightFormat, quantize_frame
@@ -22,6 +22,7 @@ class QuantizedRecurrent(nn.Module):
 
     def __init__(self, layers: Recurrent, weight_format: WeightFormat) -> None:
         super().__init__()
+        typed("layers", Recurrent, layers)
         if not layers.quaternion or layers.direction != "uni":
             name = type(layers).__name__
             raise InputError(f"cannot quantise a {layers.direction}-directional {name}; train a uni-directional QLSTM")
@@ -77,6 +78,7 @@ class QuantizedLinear(nn.Module):
 
     def __init__(self, layer: nn.Linear, weight_format: WeightFormat) -> None:
         super().__init__()
+        typed("layer", nn.Linear, layer)
         self.weight = QuantizedWeight(layer.weight, weight_format)
         bias = layer.bias if layer.bias is not None else torch.zeros(layer.out_features)
         self.bias = nn.Parameter(bias.detach().clone(), requires_grad=False)

@@ -12,17 +12,25 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError
+from tetraphone.train.errors import InputError, check_types, typed
+from tetraphone.train.quaternion import check_tensor
 
 WeightFormat = Literal["int8", "int4"]
 
 
 @dataclass(frozen=True)
 class QuantizeOptions:
-    """How to quantise."""
+    """How to quantise.
+
+    Raises:
+        InputError: there is no such number format.
+    """
 
     weights: WeightFormat = "int8"
     """Number format of the weights; activations are int8."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 GREATEST = {"int8": 127, "int4": 7}
@@ -37,7 +45,8 @@ class QuantizedWeight(nn.Module):
         weight_format: "int8" or "int4".
 
     Raises:
-        InputError: the weight has another shape, is not finite, or too large for its scale's type.
+        InputError: the weight has another shape, is not finite, or too large for its scale's type; or there is no such
+            format.
     """
 
     values: Tensor
@@ -47,6 +56,8 @@ class QuantizedWeight(nn.Module):
 
     def __init__(self, weight: Tensor, weight_format: WeightFormat) -> None:
         super().__init__()
+        check_tensor("the weight", weight)
+        typed("weight_format", WeightFormat, weight_format)
         if weight.dim() != 2 and (weight.dim() != 3 or weight.shape[0] != 4):
             raise InputError(f"a weight of shape {tuple(weight.shape)}; give [4, rows, columns] or [rows, columns]")
         self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)

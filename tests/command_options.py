@@ -156,8 +156,9 @@ def export_format(world: World) -> None:
     world.json("export", world.folder / "model.pt", world.folder / "model.pte")
     assert Recognizer.load(world.folder / "model.pte").phones
     world.patch.setitem(sys.modules, "litert_torch", None)
-    code, _, err = world.run("export", world.folder / "model.pt", world.folder / "m.tflite", "--format", "tflite")
-    assert (code, "litert_torch is not installed" in err) == (1, True)
+    for command in ((world.folder / "m.tflite",), (world.folder / "m", "--format", "tflite")):
+        code, _, err = world.run("export", world.folder / "model.pt", *command)
+        assert (code, "litert_torch is not installed" in err) == (1, True)
 
 
 @row("evaluate", "--threads")

@@ -1,15 +1,20 @@
 """What a model may be is known once, to the native library: everything that is accepted first can be exported last."""
 
 import json
-from dataclasses import replace
+import math
+import unicodedata
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 from checkpoints import hand_made, make_checkpoint, plain
 
-from tetraphone.export.recognizer import Recognizer
+from tetraphone.export.benchmark import TrainingBenchmark
+from tetraphone.export.recognizer import Recognizer, StreamOptions
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizeOptions
@@ -18,6 +23,9 @@ from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, log_mel
 from tetraphone.train.model import NetworkOptions
 from tetraphone.train.native import check_phones
+from tetraphone.train.options import ReproduceOptions, TrainOptions
+from tetraphone.train.quaternion import Initialisation
+from tetraphone.train.synthesize import SynthesisOptions
 
 SYMBOLS = {
     "a b": r'the phone "a b" has 3 bytes, blanks among them; a symbol is 1 to 32 bytes long, without blanks',
@@ -28,6 +36,10 @@ SYMBOLS = {
     "x" * 63: "has 63 bytes; a symbol is 1 to 32 bytes long",
     "ã" * 17: "has 34 bytes;",
     "\ud800": "is not text",
+    **{
+        f"a{chr(point)}": rf'the phone "a{chr(point)}" holds the invisible character U\+{point:04X}; take it out'
+        for point in (0x80, 0xA0, 0xAD, 0x200B, 0x200D, 0x202E, 0x2060, 0x3000, 0x3164, 0xFE0F, 0xFEFF, 0xE0041)
+    },
 }
 
 
@@ -45,11 +57,27 @@ def test_symbols_that_no_file_holds_are_refused_when_the_corpus_is_read(symbol: 
 
 
 def test_a_phone_set_is_one() -> None:
-    check_phones(["AA", "ʃ", "t͡ʃ", "h#", "x" * 32])
+    check_phones(["AA", "ʃ", "t͡ʃ", "h#", "x" * 32, "ã", "ˈa", "aː", "𝼊", "\u2010"])
     with pytest.raises(InputError, match='the phone "AA" stands twice'):
         check_phones(["AA", "B", "AA"])
     with pytest.raises(InputError, match="10001 phones; a phone set has at most 10000"):
         check_phones([str(index) for index in range(10001)])
+
+
+def test_every_character_that_shows_nothing_is_refused() -> None:
+    """By Python's own tables; Unicode's Default_Ignorable_Code_Point, which it lacks, adds some others."""
+    kinds = {"Cc", "Cf", "Zs", "Zl", "Zp"}
+    shown = set("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2") | set(
+        map(chr, (0x110BD, 0x110CD))
+    )
+    shown |= set(map(chr, range(0x13430, 0x13440)))  # signs around numbers, verses and hieroglyphs
+    for point in (*range(0xD800), *range(0xE000, 0x110000)):
+        character = chr(point)
+        if unicodedata.category(character) in kinds and character not in shown:
+            with pytest.raises(InputError, match=r"blanks among them|invisible character"):
+                check_phones([character])
+    for character in shown:
+        check_phones([character])
 
 
 FEATURES = {
@@ -77,6 +105,68 @@ def test_feature_options_have_the_limits_of_the_device(name: str) -> None:
         assert Recognizer.from_bytes(content, "m.pte").sample_rate == options.sample_rate
 
 
+OPTIONS = (
+    FeatureOptions,
+    Initialisation,
+    NetworkOptions,
+    QuantizeOptions,
+    ReproduceOptions,
+    StreamOptions,
+    SynthesisOptions,
+    TrainingBenchmark,
+    TrainOptions,
+)
+WRONG: dict[Any, tuple[Any, ...]] = {
+    int: ("8", 1.5, True, None, [8]),
+    float: ("8", True, None, 1j, 10**400),
+    bool: (1, "true", None),
+    str: (3, None, True),
+    Literal: ("none such", 3, None),
+    tuple: ("a", 3, [None], None),
+    UnionType: (3, True),
+}
+
+
+@pytest.mark.parametrize("kind", OPTIONS, ids=lambda kind: kind.__name__)
+def test_options_of_another_type_are_refused_where_they_are_given(kind: type[Any]) -> None:
+    hints, tried = get_type_hints(kind), 0
+    for field in fields(kind):
+        hint = hints[field.name]
+        for value in WRONG.get(get_origin(hint) or hint, ("x", None)):
+            tried += 1
+            with pytest.raises(InputError, match=rf"^{field.name} is .*; give "):
+                kind(**{field.name: value})
+    assert tried > 2
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    options = FeatureOptions(bands=np.int64(20), window_ms=np.float32(20), hop_ms=8)  # type: ignore[arg-type]
+    assert [type(value) for value in (options.bands, options.window_ms, options.hop_ms)] == [int, float, int]
+    assert TrainOptions(dev=["a"]).dev == ("a",)  # type: ignore[arg-type]
+    assert StreamOptions(beam=4, grammar="a.fst").grammar == "a.fst"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"beam": -1}, "a beam of -1; give 1 to 256, or 0 for the best path"),
+        ({"beam": 257}, "a beam of 257;"),
+        ({"beam": 2**32 + 8}, "beam is 4294967304; give a whole number of at most 31 bits"),
+        ({"beam": 8, "grammar_scale": -0.1}, "a grammar scale of -0.1"),
+        ({"beam": 8, "grammar_scale": math.nan}, "a grammar scale of nan"),
+        ({"beam": 8, "phone_bonus": math.inf}, "a phone bonus of inf"),
+        ({"beam": 0, "phone_bonus": 1.0}, "a phone bonus without a beam; give a beam too"),
+        ({"beam": 0, "grammar": Path("a.fst")}, "a grammar without a beam; give a beam too"),
+        ({"pause": -1.0}, "pause is -1.0*; give seconds"),
+        ({"pause": math.inf}, "pause is inf"),
+        ({"pause": math.nan}, "pause is -?nan"),
+    ],
+)
+def test_decoding_that_no_stream_can_do_is_refused_before_a_model_is_loaded(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        StreamOptions(**options)
+
+
 def test_what_the_library_accepts_kaldi_does() -> None:
     """Bands that the window does not resolve are one filter bank's judgement and the other's."""
     rates, bands, windows = (1000, 8000, 16000, 44100, 192000), (3, 23, 40, 80, 101, 128, 256), (5.0, 8.0, 25.0, 100.0)
@@ -100,6 +190,10 @@ def test_what_the_library_accepts_kaldi_does() -> None:
         ({"layers": 65}, "layers is 65; give 1 to 64"),
         ({"layers": 0}, "layers is 0; give 1 to 64"),
         ({"kind": "qrnn", "hidden": -4}, "hidden is -4"),
+        ({"kind": "lstm", "hidden": -4}, "hidden is -4; it must be at least 1"),
+        ({"kind": "rnn", "layers": 0}, "layers is 0; it must be at least 1"),
+        ({"direction": "bi", "hidden": 30}, "hidden is 30 reals; a quaternion layer needs a positive multiple of 4"),
+        ({"dense": 30}, "dense is 30 reals; a quaternion layer"),
     ],
 )
 def test_sizes_that_no_device_takes_are_refused_before_training(options: dict[str, int], says: str) -> None:

@@ -142,4 +142,4 @@ def test_a_bigram_tells_what_it_leaves_out(
     lines = [line.replace('"audio": "', f'"audio": "{tiny_corpus.parent}/') for line in lines]
     manifest.write_text("\n".join([*lines, "{}"]) + "\n", encoding="utf-8")
     assert main(["corpus", "bigram", str(manifest), "--output", str(tmp_path / "b.fst")]) == 0
-    assert "problem: some.jsonl, line 13" in capsys.readouterr().out
+    assert "problem: some.jsonl, line 13" in capsys.readouterr().err

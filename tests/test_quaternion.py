@@ -234,6 +234,20 @@ def test_sizes_that_are_not_whole_quaternions_are_refused() -> None:
         norm(torch.tensor(1.0))
 
 
+@pytest.mark.parametrize("other", [torch.float32, torch.int64])
+def test_operands_of_several_types_or_devices_are_refused(other: torch.dtype) -> None:
+    a = random(8)
+    for b in (a.to(other), a.to("meta")):
+        with pytest.raises(InputError, match=f"a is torch.float64 on cpu, b {b.dtype} on {b.device}; move them"):
+            hamilton_product(a, b)
+        with pytest.raises(InputError, match=f"the input is {b.dtype} on {b.device}, the weight torch.float64 on cpu"):
+            eight_products(b, a.view(4, 1, 2))
+    for wrong in (None, [1.0, 2.0, 3.0, 4.0], a.numpy()):
+        for call in (lambda x: hamilton_product(a, x), lambda x: hamilton_product(x, a), conjugate, norm, block_matrix):
+            with pytest.raises(InputError, match=f"is of type {type(wrong).__name__}; give a torch.Tensor"):
+                call(wrong)
+
+
 @pytest.mark.parametrize(("a", "b"), [((8,), (12,)), ((3, 8), (2, 8)), ((8,), (2, 4))])
 def test_products_of_shapes_that_differ_name_both(a: tuple[int, ...], b: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=re.escape(f"a has shape {a}, b {b}")):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from .errors import InputError
+from .native import check_phones
 from .phones import ARPABET, unknown_phones
 
 Dictionary = dict[str, tuple[str, ...]]
@@ -41,10 +42,11 @@ def read_dictionary(path: Path | None = None, phones: Collection[str] | None = A
     """
     path = path or cmu_dictionary()
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise InputError(f"cannot read the dictionary {path}: {error.strerror}; give a file") from error
     words: Dictionary = {}
+    checked = set(phones or ())
     for number, line in enumerate(lines, 1):
         fields = [] if line.startswith(";;;") else line.split(" #")[0].split()
         if not fields:
@@ -57,6 +59,11 @@ def read_dictionary(path: Path | None = None, phones: Collection[str] | None = A
         if unknown := unknown_phones(spoken, spoken if phones is None else phones):
             fault = f"has the unknown phones {' '.join(unknown)}"
             raise InputError(f"{where} {fault}; use the 39 of ARPABET, or --phones corpus")
+        try:
+            check_phones(set(spoken) - checked)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+        checked.update(spoken)
         words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), tuple(spoken))
     if not words:
         raise InputError(f"the dictionary {path} holds no word; give one with a word and its phones a line")

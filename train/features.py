@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .audio import Samples
+from .errors import check_types
 from .native import check_features
 
 Frames = NDArray[np.float32]
@@ -42,6 +43,7 @@ class FeatureOptions:
     """Frames from one input of the network to the next: 3 gives a score every 30 ms, a third of the work."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_features(self)
 
     @property

@@ -6,13 +6,22 @@ torch's fused kernels.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from .errors import InputError
-from .quaternion import Initialisation, block_matrix, check_quaternion_size, eight_products, initial_components
+from .errors import InputError, typed
+from .quaternion import (
+    Initialisation,
+    block_matrix,
+    check_alike,
+    check_quaternion_size,
+    check_tensor,
+    eight_products,
+    initial_components,
+)
 
 Direction = Literal["uni", "bi", "bi-shared"]
 """Forward in time; both ways with weights of their own; both ways with one set of weights (the paper's counts)."""
@@ -39,20 +48,30 @@ def check_input(x: Tensor, shape: str, size: int, weight: Tensor) -> None:
         weight: whose device and, but under autocast, type `x` must have.
 
     Raises:
-        InputError: it differs; both are named.
+        InputError: it differs, which is named with what the layer takes; or it has no frame.
     """
+    check_tensor("the input", x)
     if x.dim() < 1 or (shape != "…" and x.dim() != shape.count(",") + 2) or x.shape[-1] != size:
         raise InputError(f"input of shape {tuple(x.shape)}; the layer takes [{shape}, {size}]")
-    _check_alike("the input", x, "the layer", weight)
+    if shape != "…" and x.shape[-2] < 1:
+        raise InputError(f"input of shape {tuple(x.shape)} has no frame; give one at least")
+    check_alike("the input", x, "the layer", weight)
 
 
 def check_state(state: State, parts: int, shape: tuple[int, ...], x: Tensor) -> None:
     """Checks a recurrent layer's state against what the layer and its input need, before a kernel reads it.
 
     Raises:
-        InputError: it has another number of tensors, another shape, device or, but under autocast, type; both are
-            named.
+        InputError: it is no tuple of tensors, or has another number of them, another shape, device or, but under
+            autocast, type; both are named.
     """
+    if not isinstance(state, tuple | list) or not all(isinstance(part, Tensor) for part in state):
+        parted = isinstance(state, tuple | list)
+        kinds = ", ".join(type(part).__name__ for part in state) if parted else f"a {type(state).__name__}"
+        raise InputError(
+            f"state of {kinds}; the layer takes a tuple of {parts} tensors: start with None or "
+            f"initial_state({x.shape[0]}, x)"
+        )
     found = [tuple(part.shape) for part in state]
     if found != parts * [shape]:
         raise InputError(
@@ -60,22 +79,20 @@ def check_state(state: State, parts: int, shape: tuple[int, ...], x: Tensor) -> 
             f"{parts} of {shape}: start with initial_state({x.shape[0]}, x)"
         )
     for part in state:
-        _check_alike("the state", part, "the input", x)
+        check_alike("the state", part, "the input", x)
 
 
-def _check_alike(name: str, tensor: Tensor, of: str, other: Tensor) -> None:
-    same = tensor.dtype == other.dtype or torch.is_autocast_enabled(tensor.device.type)
-    if not same or tensor.device != other.device:
-        found, wanted = (f"{item.dtype} on {item.device}" for item in (tensor, other))
-        raise InputError(f"{name} is {found}, {of} {wanted}; move them to one type and device")
-
-
-def check_lengths(lengths: Tensor, x: Tensor) -> None:
-    """Checks the frames of each utterance of a batch x [batch, frames, inputs].
+def checked_lengths(lengths: Tensor | Sequence[int], x: Tensor) -> Tensor:
+    """The frames of each utterance of a batch x [batch, frames, inputs], as int64 [batch].
 
     Raises:
         InputError: they are not whole numbers [batch], or one is not within 1 and the frames of the batch.
     """
+    if not isinstance(lengths, Tensor):
+        try:
+            lengths = torch.as_tensor(lengths, dtype=None if len(lengths) else torch.long)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(f"lengths are {lengths!r}; give {len(x)} whole numbers") from error
     whole = not (lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool)
     if tuple(lengths.shape) != x.shape[:1] or not whole:
         found = f"{tuple(lengths.shape)}, {lengths.dtype}"
@@ -84,6 +101,23 @@ def check_lengths(lengths: Tensor, x: Tensor) -> None:
         least, most = int(lengths.min()), int(lengths.max())
         if least < 1 or most > x.shape[1]:
             raise InputError(f"lengths from {least} to {most}; an utterance of this batch has 1 to {x.shape[1]} frames")
+    return lengths.long()  # bytes would be taken for a mask, not for places
+
+
+def check_dropout(dropout: float) -> None:
+    """Raises InputError: it is no probability below 1."""
+    if not 0 <= typed("dropout", float, dropout) < 1:
+        raise InputError(f"dropout is {dropout}; give a probability of at least 0 and below 1")
+
+
+def _check_sources(generator: torch.Generator, bias: bool, initialisation: Initialisation) -> None:
+    """Raises InputError: what a layer's weights are made by is of another type."""
+    for name, hint, value in (
+        ("generator", torch.Generator, generator),
+        ("bias", bool, bias),
+        ("initialisation", Initialisation, initialisation),
+    ):
+        typed(name, hint, value)
 
 
 class QuaternionLinear(nn.Module):
@@ -92,7 +126,7 @@ class QuaternionLinear(nn.Module):
     One product with the expanded matrix, except in the training of wide layers on a processor: see `_trains_wide`.
 
     Raises:
-        InputError: a size is not a multiple of 4; in `forward`, see `check_input`.
+        InputError: a size is not a multiple of 4, or another argument not of its type; in `forward`, see `check_input`.
     """
 
     def __init__(
@@ -104,6 +138,7 @@ class QuaternionLinear(nn.Module):
         initialisation: Initialisation = PAPER,
     ) -> None:
         super().__init__()
+        _check_sources(generator, bias, initialisation)
         columns, rows = check_quaternion_size(inputs, "inputs"), check_quaternion_size(outputs, "outputs")
         self.inputs = inputs
         self.weight = nn.Parameter(initial_components(rows, columns, generator, initialisation))
@@ -174,7 +209,8 @@ class Recurrent(nn.Module):
         bias: whether the layers have one; it starts at zero.
 
     Raises:
-        InputError: a size of a quaternion network is not a multiple of 4, or `layers` or `hidden` is below 1.
+        InputError: a size of a quaternion network is not a multiple of 4, a size is below 1, `direction` or `dropout`
+            is none, or an argument not of its type.
     """
 
     gates: int
@@ -192,7 +228,11 @@ class Recurrent(nn.Module):
         initialisation: Initialisation = PAPER,
     ) -> None:
         super().__init__()
-        if layers < 1 or hidden < 1 or inputs < 1:
+        _check_sources(generator, bias, initialisation)
+        typed("direction", Direction, direction)
+        check_dropout(dropout)
+        sizes = {"inputs": inputs, "hidden": hidden, "layers": layers}
+        if min(typed(name, int, size) for name, size in sizes.items()) < 1:
             raise InputError(f"inputs, hidden and layers are {inputs}, {hidden}, {layers}; each must be at least 1")
         if self.quaternion:
             check_quaternion_size(inputs, "inputs")
@@ -231,7 +271,9 @@ class Recurrent(nn.Module):
         shape = (self.layers * self.directions, batch, self.hidden)
         return tuple(like.new_zeros(shape) for _ in range(self.parts))
 
-    def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+    def forward(
+        self, x: Tensor, state: State | None = None, lengths: Tensor | Sequence[int] | None = None
+    ) -> tuple[Tensor, State]:
         """Runs [batch, frames, inputs] → [batch, frames, directions · hidden] and the state after the last frame.
 
         Args:
@@ -240,12 +282,11 @@ class Recurrent(nn.Module):
                 at its end and its backward direction starts there: padding changes nothing. None: all are full.
 
         Raises:
-            InputError: see `check_input`, `check_state`, `check_lengths`.
+            InputError: see `check_input`, `check_state`, `checked_lengths`.
         """
         check_input(x, "batch, frames", self.inputs, self.weight_input[0])
         if lengths is not None:
-            check_lengths(lengths, x)
-            lengths = lengths.long()  # bytes would be taken for a mask, not for places
+            lengths = checked_lengths(lengths, x)
         if state is None:
             state = self.initial_state(x.shape[0], x)
         else:

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from .confidence import Confidence
-from .errors import InputError
+from .errors import InputError, check_types, typed
 from .features import FeatureOptions, Normalisation
 from .files import revision, write_atomically
-from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State
+from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State, check_dropout
 from .native import check_network, check_phones
 from .phones import ARPABET
-from .quaternion import Initialisation
+from .quaternion import Initialisation, check_quaternion_size
 
 CHECKPOINT_FORMAT = 1
 WIDEST_DENSE = 32768
@@ -54,20 +54,27 @@ class NetworkOptions:
     """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout is {self.dropout}; give a probability of at least 0 and below 1")
+        check_types(self)
+        check_dropout(self.dropout)
         if not 0 <= self.dense <= WIDEST_DENSE:
             raise InputError(f"dense is {self.dense}; give the reals of a layer, up to {WIDEST_DENSE}, or 0 for none")
         self.check(inputs=4, outputs=1)
 
     def check(self, inputs: int, outputs: int) -> None:
-        """Refuses sizes that no recogniser could run, unless the network is one that is never exported.
+        """Refuses sizes that no recogniser could run; of a network that is never exported, those that it cannot have.
 
         Raises:
             InputError: names the size and the limit.
         """
         if self.quaternion and self.direction == "uni" and not self.dense:
             check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
+            return
+        for name, size in (("hidden", self.hidden), ("layers", self.layers), ("outputs", outputs)):
+            if typed(name, int, size) < 1:
+                raise InputError(f"{name} is {size}; it must be at least 1")
+        if self.quaternion:
+            check_quaternion_size(self.hidden, "hidden")
+            check_quaternion_size(self.dense or 4, "dense")
 
     @property
     def quaternion(self) -> bool:
@@ -99,7 +106,7 @@ class AcousticModel(nn.Module):
 
     def __init__(self, options: NetworkOptions, inputs: int, outputs: int, generator: torch.Generator) -> None:
         super().__init__()
-        options.check(inputs, outputs)
+        typed("options", NetworkOptions, options).check(inputs, outputs)
         self.recurrent: Recurrent = KINDS[options.kind](
             inputs,
             options.hidden,

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import InputError
+from .errors import InputError, typed
 
 if TYPE_CHECKING:
     from .features import FeatureOptions
@@ -91,7 +91,7 @@ def int32(name: str, value: float) -> int:
     Raises:
         InputError: it is not a whole number of at most 31 bits.
     """
-    if not -(2**31) <= value < 2**31 or value != int(value):
+    if not -(2**31) <= typed(name, float, value) < 2**31 or value != int(value):
         raise InputError(f"{name} is {value}; give a whole number of at most 31 bits")
     return int(value)
 

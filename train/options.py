@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .errors import InputError
+from .errors import InputError, check_types
 from .features import FeatureOptions
 from .model import NetworkOptions
 
@@ -118,6 +118,7 @@ class TrainOptions:
         return "frame_error_rate" if self.alignments else "phone_error_rate"
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_threads("threads", self.threads)
         for name in ("epochs", "batch_size", "learning_rate", "clip", "checkpoint_steps"):
             if not getattr(self, name) > 0:
@@ -164,6 +165,7 @@ class ReproduceOptions:
     """wsj: a language model in ARPA's form over the lexicon's words."""
 
     def __post_init__(self) -> None:
+        check_types(self)
         check_threads("jobs", self.jobs)
         for name, least in (("align_epochs", 1), ("seeds", 0), ("epochs", 0), ("realignments", 0)):
             if getattr(self, name) < least:

@@ -13,12 +13,16 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .errors import InputError
+from .errors import InputError, check_types, typed
 
 
 @dataclass(frozen=True)
 class Initialisation:
-    """Algorithm 1, with a choice where the paper is open. Real layers read the criterion alone."""
+    """Algorithm 1, with a choice where the paper is open. Real layers read the criterion alone.
+
+    Raises:
+        InputError: a choice is none of those.
+    """
 
     criterion: Literal["glorot", "he"] = "glorot"
     """σ = 1/√(2(n_in + n_out)) or 1/√(2 n_in), n counted in quaternions."""
@@ -27,6 +31,9 @@ class Initialisation:
     code), or uniform in [−σ, σ] (the paper's Algorithm 1)."""
     axis: Literal["paper", "centred"] = "paper"
     """Imaginary unit: parts from U[0, 1], so that all three share a sign (the paper), or uniform on the sphere."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 class Term(NamedTuple):
@@ -83,12 +90,28 @@ def check_quaternion_size(size: int, name: str) -> int:
     Raises:
         InputError: `size` is not a positive multiple of 4.
     """
+    size = typed(name, int, size)
     if size < 1 or size % 4:
         raise InputError(f"{name} is {size} reals; a quaternion layer needs a positive multiple of 4")
     return size // 4
 
 
+def check_tensor(name: str, value: object) -> None:
+    """Raises InputError: it is no tensor."""
+    if not isinstance(value, Tensor):
+        raise InputError(f"{name} is of type {type(value).__name__}; give a torch.Tensor")
+
+
+def check_alike(name: str, tensor: Tensor, of: str, other: Tensor) -> None:
+    """Raises InputError: two tensors differ in their device or, but under autocast, their type; both are named."""
+    same = tensor.dtype == other.dtype or torch.is_autocast_enabled(tensor.device.type)
+    if not same or tensor.device != other.device:
+        found, wanted = (f"{item.dtype} on {item.device}" for item in (tensor, other))
+        raise InputError(f"{name} is {found}, {of} {wanted}; move them to one type and device")
+
+
 def _check_planar(q: Tensor, name: str) -> None:
+    check_tensor(name, q)
     check_quaternion_size(q.shape[-1] if q.dim() else 1, f"the last dimension of {name}")
 
 
@@ -96,8 +119,9 @@ def block_matrix(components: Tensor) -> Tensor:
     """The real matrix [..., 4·rows, 4·columns] that multiplies as components [..., 4, rows, columns] do.
 
     Raises:
-        InputError: there are not four components.
+        InputError: there are not four components, or no tensor.
     """
+    check_tensor("the weight", components)
     if components.dim() < 3 or components.shape[-3] != 4:
         raise InputError(f"components of shape {tuple(components.shape)}; a quaternion weight is [4, rows, columns]")
     parts = components.unbind(-3)
@@ -116,15 +140,20 @@ def eight_products(x: Tensor, components: Tensor, bias: Tensor | None = None) ->
     RuntimeError.
 
     Raises:
-        InputError: the sizes of input, weight and bias do not belong together.
+        InputError: the sizes, types or devices of input, weight and bias do not belong together.
     """
+    named = {"the input": x, "the weight": components, **({} if bias is None else {"the bias": bias})}
+    for name, tensor in named.items():
+        check_tensor(name, tensor)
     fits = components.dim() == 3 and components.shape[0] == 4 and x.dim() and x.shape[-1] == 4 * components.shape[2]
     if not fits or (bias is not None and tuple(bias.shape) != (4 * components.shape[1],)):
-        shapes = [tuple(tensor.shape) for tensor in (x, components, *(() if bias is None else (bias,)))]
+        shapes = [tuple(tensor.shape) for tensor in named.values()]
         raise InputError(
             f"input, weight{'' if bias is None else ' and bias'} of shape {', '.join(map(str, shapes))}; give "
             "[…, 4 · columns], [4, rows, columns] and [4 · rows]"
         )
+    for name, tensor in named.items():
+        check_alike(name, tensor, "the weight", components)
     y: Tensor = _EightProducts.apply(x, components, bias)
     return y
 
@@ -191,7 +220,8 @@ def hamilton_product(a: Tensor, b: Tensor) -> Tensor:
     """a ⊗ b, quaternion by quaternion; both planar, [..., 4n], leading dimensions as torch broadcasts them.
 
     Raises:
-        InputError: the last dimensions differ or are not a multiple of 4, or the others cannot be broadcast.
+        InputError: the last dimensions differ or are not a multiple of 4, or the others cannot be broadcast; or the two
+            are no tensors of one type on one device.
     """
     _check_planar(a, "a")
     _check_planar(b, "b")
@@ -200,6 +230,7 @@ def hamilton_product(a: Tensor, b: Tensor) -> Tensor:
         fits = a.shape[-1] == b.shape[-1]
     except RuntimeError:
         fits = False
+    check_alike("a", a, "b", b)
     if not fits:
         raise InputError(f"a has shape {tuple(a.shape)}, b {tuple(b.shape)}; multiply as many quaternions by as many")
     parts, others = a.chunk(4, dim=-1), b.chunk(4, dim=-1)

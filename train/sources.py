@@ -1,11 +1,14 @@
 """Where the utterances of a corpus come from: JSON lines, lhotse's two manifests of a part, lhotse's Shar archives."""
 
+import hashlib
 import math
 import os
 import random as python_random
 import tarfile
 import zlib
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +23,7 @@ from .utterance import Utterance
 WINDOW = 1000
 """Recordings by which the two manifests of a part may be out of step where they are streamed."""
 MEGABYTE = 1 << 20
+ID_GROUPS = 4096
 
 
 @dataclass(frozen=True)
@@ -252,3 +256,67 @@ def _members(archive: Path) -> Iterator[tuple[str, Member]]:
         raise LineError(f"cannot read {archive}: {error.strerror}; write the archive again") from error
     except tarfile.TarError as error:
         raise LineError(f"{archive} is damaged; write the archive again") from error
+
+
+# Several sources at once.
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Usable utterances of one or more corpora, mixed, in an order that the seed alone decides."""
+
+    sources: tuple[Source, ...]
+
+    def read(self, reading: Reading, report: Callable[[str], None], seed: str | None = None) -> Iterator[Item]:
+        """Each utterance once; faulty lines, and a corpus's further utterances of an id, are reported and left out."""
+        number = 0
+        order = None if seed is None else python_random.Random(seed)
+        sources = [(source.lines(), _once(source.read(reading, order))) for source in self.sources]
+        for made in _mixed(sources, python_random.Random(f"mixed {seed}")):
+            if isinstance(made, str):
+                report(made)
+            else:
+                made.number = number
+                number += 1
+                yield made
+
+
+def _once(items: Iterator[Item | str]) -> Iterator[Item | str]:
+    """Items, and the fault of each whose id another had before it."""
+    ids = _Ids()
+    for made in items:
+        if isinstance(made, str) or ids.add(made.id):
+            yield made
+        else:
+            yield f"{made.utterance.label}: a second utterance of this id; give each its own"
+
+
+class _Ids:
+    """Ids that were seen, eight bytes each: two that differ are taken for one in 1 of 2^64 pairs."""
+
+    def __init__(self) -> None:
+        self._groups = [array("Q") for _ in range(ID_GROUPS)]
+        """Sorted digests."""
+
+    def add(self, name: str) -> bool:
+        """Whether it is new."""
+        digest = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest())
+        group = self._groups[digest % ID_GROUPS]
+        place = bisect_left(group, digest)
+        if place < len(group) and group[place] == digest:
+            return False
+        group.insert(place, digest)
+        return True
+
+
+def _mixed(sources: list[tuple[float, Iterator[Item | str]]], random: python_random.Random) -> Iterator[Item | str]:
+    """Items of all sources, each drawn from a source by its share, until all are read."""
+    while len(sources) > 1:
+        chosen = random.choices(sources, [lines for lines, _ in sources])[0]
+        made = next(chosen[1], None)
+        if made is None:
+            sources.remove(chosen)
+        else:
+            yield made
+    for _, last in sources:
+        yield from last

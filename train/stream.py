@@ -3,13 +3,15 @@
 lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utterances, whatever the corpus has.
 """
 
+import os
 import random as python_random
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,8 @@ from .data import Batch, augmented_input, energies_at, normalisation_of, padded
 from .errors import InputError
 from .features import FeatureOptions, Frames, Normalisation, log_mel
 from .identity import digest_of, glimpse
-from .sources import Item, Member, Source, find_source
+from .progress import Progress
+from .sources import Item, Member, Stream, find_source
 from .stretches import bytes_of
 from .transcripts import Fold, Reading, Transcripts
 from .utterance import Utterance
@@ -33,6 +36,8 @@ from .utterance import Utterance
 FIRST_PROBLEMS = 20
 """Faulty utterances that are named; the others are counted."""
 NORMALISATION_UTTERANCES = 2000
+GLIMPSES = 1000
+"""Recordings whose digests wait for one another."""
 
 
 @dataclass
@@ -59,39 +64,6 @@ class StreamedBatch(Batch):
     utterances: tuple[Utterance, ...]
     problems: tuple[str, ...]
     """Utterances of this batch that were left out, each with its fault."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Usable utterances of one or more corpora, mixed, in an order that the seed alone decides."""
-
-    sources: tuple[Source, ...]
-
-    def read(self, reading: Reading, report: Callable[[str], None], seed: str | None = None) -> Iterator[Item]:
-        """Each utterance once; faulty manifest lines are reported and left out."""
-        number = 0
-        order = None if seed is None else python_random.Random(seed)
-        sources = [(source.lines(), source.read(reading, order)) for source in self.sources]
-        for made in _mixed(sources, python_random.Random(f"mixed {seed}")):
-            if isinstance(made, str):
-                report(made)
-            else:
-                made.number = number
-                number += 1
-                yield made
-
-
-def _mixed(sources: list[tuple[float, Iterator[Item | str]]], random: python_random.Random) -> Iterator[Item | str]:
-    """Items of all sources, each drawn from a source by its share, until all are read."""
-    while len(sources) > 1:
-        chosen = random.choices(sources, [lines for lines, _ in sources])[0]
-        made = next(chosen[1], None)
-        if made is None:
-            sources.remove(chosen)
-        else:
-            yield made
-    for _, last in sources:
-        yield from last
 
 
 # Features.
@@ -186,7 +158,8 @@ class _Tasks(Sampler[_Task]):
 
 
 class StreamedBatches:
-    """The batches of each epoch, the same for the same seed and epoch, in memory that does not grow with the corpus.
+    """The batches of each epoch, the same for the same seed and epoch, in memory that does not grow with the corpus but
+    for eight bytes an utterance, by which a second one of its id is noticed.
 
     With several processes each batch is divided among them: all make the same number of steps, and together they see
     what one process would see. Noise from another utterance (`Acoustics`) is drawn from the process' own share.
@@ -269,7 +242,7 @@ class StreamedBatches:
     def steps(self, epoch: int = 0) -> int:
         """Batches of an epoch; reads the manifests, not the audio, and leaves `notes`."""
         self.reading = Reading(self.transcripts)
-        return sum(1 for _ in self._steps(epoch, _unheard, self.reading))
+        return sum(1 for _ in Progress(self._steps(epoch, _unheard, self.reading), "counting steps", unit="steps"))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -389,7 +362,7 @@ def streamed_normalisation(
             else:
                 yield mel
 
-    first = islice(mels(), utterances)
+    first = iter(Progress(islice(mels(), utterances), "measuring features", unit="utterances"))
     one = next(first, None)
     if one is None:
         fault = problems.first[0] if problems.first else "it is empty"
@@ -412,4 +385,7 @@ def streamed_digest(
         place = () if item.member is None else (item.member.offset, item.member.size)
         return item.utterance, glimpse(item.utterance.audio, *place)
 
-    return digest_of(map(seen, items))
+    groups = iter(lambda: list(islice(items, GLIMPSES)), [])
+    with ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        looked = chain.from_iterable(pool.map(seen, group) for group in groups)
+        return digest_of(Progress(looked, "comparing recordings", unit="recordings"))

@@ -20,7 +20,7 @@ from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 
 from .audio import LEAST_RATE
-from .errors import InputError
+from .errors import InputError, check_types
 from .files import new_folder
 from .manifest import write_part
 from .progress import Progress
@@ -29,6 +29,9 @@ from .utterance import PhoneTimes
 
 PREFIX = "synthetic"
 MOST_HERTZ = 655350
+WORDS_A_MINUTE = 80, 450
+"""What espeak-ng speaks; it takes the nearest for others, in silence."""
+MOST_SPEAKERS = 1_000_000
 STRESS = "',%="
 VOICES = ("gmw/en-US", "gmw/en-US-nyc")
 VARIANTS = {
@@ -64,13 +67,20 @@ class SynthesisOptions:
     """The same seed gives the same bytes."""
 
     def __post_init__(self) -> None:
-        for name in ("train", "dev", "test", "speakers", "slowest"):
+        check_types(self)
+        for name in ("train", "dev", "test", "speakers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not LEAST_RATE <= self.sample_rate <= MOST_HERTZ:
             raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_RATE} to {MOST_HERTZ} (FLAC's greatest)")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be at least 0")
+        if self.speakers > MOST_SPEAKERS:
+            raise InputError(f"speakers is {self.speakers}; it must be at most {MOST_SPEAKERS}")
+        for name in ("slowest", "fastest"):
+            if not WORDS_A_MINUTE[0] <= getattr(self, name) <= WORDS_A_MINUTE[1]:
+                least, most = WORDS_A_MINUTE
+                raise InputError(f"{name} is {getattr(self, name)}; espeak-ng speaks {least} to {most} words a minute")
         if self.fastest < self.slowest:
             raise InputError(f"fastest is {self.fastest}, slowest {self.slowest}; exchange them")
 

@@ -23,13 +23,11 @@ from .corpus import Corpus, read_corpus
 from .data import Batch, FeatureStore, StoredBatches, extract, idle
 from .errors import DivergedError, InputError
 from .events import Events
-from .features import FeatureOptions
 from .files import append, claimed, remove_partial, write_atomically
 from .identity import RECORDINGS, file_digest, utterances_digest
 from .model import (
     AcousticModel,
     Checkpoint,
-    NetworkOptions,
     from_content,
     load_checkpoint,
     outputs,
@@ -43,7 +41,7 @@ from .phones import ARPABET
 from .pictures import draw_curves
 from .profile import profile_steps
 from .progress import Progress
-from .resume import COOLDOWN, STATE, check_options, check_sources, check_state, differences
+from .resume import COOLDOWN, STATE, check_options, check_sources, check_state, differences, recorded
 from .sources import corpus_parts
 from .stream import StreamedBatches, streamed_digest, streamed_normalisation
 from .teacher import Distilled, check_teacher, checkpoints_digest, listen
@@ -127,16 +125,18 @@ def started_from(checkpoint: Checkpoint, options: TrainOptions) -> TrainOptions:
     """The options with the network and the features of the checkpoint that the run starts from.
 
     Raises:
-        InputError: the options ask for another network or other features.
+        InputError: the options ask for another network or other features; names those that differ.
     """
     network = replace(checkpoint.network, dropout=options.network.dropout)
-    for name, asked, theirs, default in (
-        ("network", options.network, network, NetworkOptions(dropout=options.network.dropout)),
-        ("features", options.features, checkpoint.features, FeatureOptions()),
-    ):
-        if asked not in (theirs, default):
-            raise InputError(f"{options.init} has the {name} {theirs}, not {asked}; leave these options out")
-    return replace(options, network=network, features=checkpoint.features)
+    started = replace(options, network=network, features=checkpoint.features)
+    defaults = recorded(asdict(TrainOptions()))
+    theirs, asked = (recorded(asdict(one)) for one in (started, options))
+    different = [name for name in asked if asked[name] not in (theirs[name], defaults[name])]
+    if different:
+        mine = " and ".join(f"{name} {theirs[name]}, not {asked[name]}" for name in different)
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in different)
+        raise InputError(f"{options.init} has {mine}; leave out {flags}, or train anew without --init")
+    return started
 
 
 def multiplies_bfloat16() -> bool:
@@ -597,14 +597,14 @@ class Run:
             temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
 
     def remove_features(self) -> None:
-        """Of a finished run, unless they lie in a folder that was given."""
+        """Of a finished run, unless they lie in a folder that was given. Digests of its recordings stay: by them it is
+        soon seen to be finished."""
         if self.keeps_features:
             return
         for name in FEATURES:
             path = self.folder / name  # a kill between the two must leave no index without its features
             path.with_suffix(".npz").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-        (self.folder / RECORDINGS).unlink(missing_ok=True)
 
     def finished(self, saved: dict[str, Any]) -> bool:
         """Whether nothing is left to do."""
@@ -615,7 +615,8 @@ class Run:
         if not resumed or not any((self.folder / name).exists() for name in FEATURES):
             self.remove_features()
         if not resumed:
-            (self.folder / PROBLEMS).unlink(missing_ok=True)
+            for name in (PROBLEMS, RECORDINGS):
+                (self.folder / name).unlink(missing_ok=True)
 
     def _finish(self, say: Callable[[str], None]) -> float:
         path = self.folder / MODEL
@@ -701,7 +702,7 @@ def train(
 def profiled(run: Run, say: Callable[[str], None]) -> dict[str, Any]:
     """See `profile_steps`; only its trace stays."""
     found = profile_steps(run, say)
-    run.remove_features()
+    run.forget(resumed=False)
     return found
 
 

@@ -302,7 +302,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """("FILE, line NUMBER", line) of the lines that are not empty."""
     number = 0
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield f"{path}, line {number}", line.strip()

@@ -679,32 +679,42 @@ class Decoder::Beam final : public Search {
   std::vector<char> taken_;            // [prefixes, phones]: the prefix and that phone are a prefix of the beam
 };
 
-Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options) {
-  const auto refused = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
-  if (phones == 0 || phones > kMostPhones) {
-    return refused("a decoder of " + std::to_string(phones) + " phones; give 1 to " + std::to_string(kMostPhones));
-  }
+namespace {
+
+Error Refusal(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
+
+}  // namespace
+
+Failure CheckOptions(const DecoderOptions& options) {
   if (options.beam < 0 || options.beam > kMostBeam) {
-    return refused("a beam of " + std::to_string(options.beam) + "; give 1 to " + std::to_string(kMostBeam) +
+    return Refusal("a beam of " + std::to_string(options.beam) + "; give 1 to " + std::to_string(kMostBeam) +
                    ", or 0 for the best path");
   }
   if (!(options.grammar_scale >= 0.0 && options.grammar_scale <= kMostWeight)) {
-    return refused("a grammar scale of " + std::to_string(options.grammar_scale) + "; give 0 to 1000");
+    return Refusal("a grammar scale of " + std::to_string(options.grammar_scale) + "; give 0 to 1000");
   }
   if (!(std::fabs(options.phone_bonus) <= kMostWeight)) {
-    return refused("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -1000 to 1000");
+    return Refusal("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -1000 to 1000");
   }
   if (options.context < 0 || options.context > kMostContext) {
-    return refused("a context of " + std::to_string(options.context) + " phones; give 0 to " +
+    return Refusal("a context of " + std::to_string(options.context) + " phones; give 0 to " +
                    std::to_string(kMostContext));
   }
   if (options.beam == 0) {
-    if (options.grammar) return refused("a grammar without a beam; give a beam too, such as 8");
-    if (options.phone_bonus != 0.0) return refused("a phone bonus without a beam; give a beam too, such as 8");
-    return Decoder(std::make_unique<BestPath>(phones + 1));
+    if (options.grammar) return Refusal("a grammar without a beam; give a beam too, such as 8");
+    if (options.phone_bonus != 0.0) return Refusal("a phone bonus without a beam; give a beam too, such as 8");
   }
+  return std::nullopt;
+}
+
+Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options) {
+  if (phones == 0 || phones > kMostPhones) {
+    return Refusal("a decoder of " + std::to_string(phones) + " phones; give 1 to " + std::to_string(kMostPhones));
+  }
+  if (Failure failure = CheckOptions(options)) return *failure;
+  if (options.beam == 0) return Decoder(std::make_unique<BestPath>(phones + 1));
   if (options.grammar && options.grammar->phones != phones) {
-    return refused("a grammar of " + std::to_string(options.grammar->phones) + " phones for a model of " +
+    return Refusal("a grammar of " + std::to_string(options.grammar->phones) + " phones for a model of " +
                    std::to_string(phones) + "; read it with the model's phones");
   }
   return Decoder(std::make_unique<Beam>(phones, options));

@@ -30,7 +30,7 @@ class Grammar;
 Result<std::shared_ptr<const Grammar>> ReadGrammar(const std::string& path, const std::vector<std::string>& phones);
 
 struct DecoderOptions {
-  int beam = 0;                            // prefixes kept, at most 256; 0: the best path
+  int beam = 0;                            // prefixes kept, see CheckOptions; 0: the best path
   std::shared_ptr<const Grammar> grammar;  // needs a beam
   double grammar_scale = 0.3;              // weight of the grammar's costs; a bigram's full weight deletes phones
   double phone_bonus = 0.0;                // added to the log score of each phone, against deletions
@@ -38,6 +38,9 @@ struct DecoderOptions {
   // kept: a narrow beam then searches as well as one many times as wide, and phones are final soon. 0 keeps all.
   int context = 2;
 };
+
+// Whether a decoder can have such options, but for the number of the grammar's phones.
+Failure CheckOptions(const DecoderOptions& options);
 
 class Decoder {
  public:

@@ -9,6 +9,7 @@
 #include <limits>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +24,8 @@ constexpr std::size_t kLongestLine = 1000;
 constexpr std::int32_t kMostStates = 1 << 20;
 constexpr std::size_t kMostArcs = std::size_t{1} << 21;
 constexpr double kMostCost = 1e6;
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // which editors put before text in UTF-8
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
@@ -94,8 +97,8 @@ class Reader {
   }
 
   Failure Line(const std::string& line) {
-    ++line_;
-    const std::vector<std::string> fields = Words(line);
+    const bool marked = ++line_ == 1 && line.rfind(kByteOrderMark, 0) == 0;
+    const std::vector<std::string> fields = Words(marked ? line.substr(kByteOrderMark.size()) : line);
     if (fields.empty()) return std::nullopt;
     return fields.size() <= 2 ? Final(fields) : Arc(fields);
   }

@@ -1,10 +1,12 @@
 #include "limits.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <utility>
 
 #include "../kernels/layers.h"
+#include "utf8.h"
 
 namespace tetraphone {
 namespace {
@@ -12,6 +14,32 @@ namespace {
 Error Refusal(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
 
 bool IsBlank(unsigned char c) { return c <= ' ' || c == 0x7F; }
+
+// Code points beyond ASCII that show nothing, first and last: Unicode's control characters, White_Space and
+// Default_Ignorable_Code_Point, and the marks of interlinear annotation.
+constexpr std::pair<std::uint32_t, std::uint32_t> kInvisible[] = {
+    {0x80, 0xA0},       {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160},
+    {0x1680, 0x1680},   {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x2000, 0x200F},   {0x2028, 0x202F},
+    {0x205F, 0x206F},   {0x3000, 0x3000},   {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},
+    {0xFFA0, 0xFFA0},   {0xFFF0, 0xFFFB},   {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+};
+
+// What of a symbol cannot be seen, or is no text; nothing for most.
+std::string Unseen(const std::string& symbol) {
+  for (std::size_t i = 0; i < symbol.size();) {
+    std::uint32_t point = 0;
+    const std::size_t length = DecodeUtf8(symbol.data() + i, symbol.size() - i, point);
+    if (length == 0) return "is not text in UTF-8; write it so";
+    for (const auto& [first, last] : kInvisible) {
+      if (point < first || point > last) continue;
+      char name[16];
+      std::snprintf(name, sizeof name, "U+%04X", point);
+      return std::string("holds the invisible character ") + name + "; take it out";
+    }
+    i += length;
+  }
+  return "";
+}
 
 std::string Quoted(const std::string& symbol) {
   std::string shown = symbol.substr(0, 2 * kLongestPhone);
@@ -38,6 +66,9 @@ Failure CheckPhones(const std::vector<std::string>& phones) {
       return Refusal("the phone " + Quoted(phone) + " has " + std::to_string(phone.size()) + " bytes" +
                      (blank ? ", blanks among them" : "") + "; a symbol is 1 to " + std::to_string(kLongestPhone) +
                      " bytes long, without blanks");
+    }
+    if (const std::string unseen = Unseen(phone); !unseen.empty()) {
+      return Refusal("the phone " + Quoted(phone) + ' ' + unseen);
     }
     if (!seen.insert(phone).second) return Refusal("the phone " + Quoted(phone) + " stands twice; name it once");
   }

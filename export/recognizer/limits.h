@@ -18,7 +18,8 @@ constexpr std::size_t kLongestPhone = 32;  // bytes
 constexpr std::size_t kMostLayers = 64;    // recurrent ones
 constexpr std::size_t kMostWidth = 32768;  // reals of a frame between two layers
 
-// Symbols that differ, of 1 to kLongestPhone bytes without blanks or control characters; at most kMostPhones.
+// Symbols that differ, of 1 to kLongestPhone bytes of UTF-8 without blanks, control or invisible characters; at most
+// kMostPhones.
 Failure CheckPhones(const std::vector<std::string>& phones);
 
 // What Kaldi's filter bank allows (a hop of two samples or more, no more bands than the window resolves), and sizes that

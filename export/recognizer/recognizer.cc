@@ -303,16 +303,21 @@ Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, 
   });
 }
 
+Failure CheckOptions(const StreamOptions& options) {
+  if (!(options.pause >= 0) || std::isinf(options.pause)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
+  }
+  if (options.channel < -1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "channel is " + std::to_string(options.channel) + "; give one from 0 on, or -1 for the mean of all"};
+  }
+  return CheckOptions(options.decoder);
+}
+
 Result<std::shared_ptr<Stream>> Recognizer::NewStream(const StreamOptions& options) const {
   return Guarded([&]() -> Result<std::shared_ptr<Stream>> {
-    if (!(options.pause >= 0) || std::isinf(options.pause)) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
-    }
-    if (options.channel < -1) {
-      return Error{ErrorCode::kInvalidArgument,
-                   "channel is " + std::to_string(options.channel) + "; give one from 0 on, or -1 for the mean of all"};
-    }
+    if (Failure failure = CheckOptions(options)) return *failure;
     Result<Decoder> decoder = Decoder::Make(info().phones.size(), options.decoder);
     if (!decoder) return decoder.error();
     Result<std::unique_ptr<Network>> network = Network::Make(model_);

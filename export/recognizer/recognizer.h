@@ -47,6 +47,9 @@ struct StreamOptions {
   int channel = -1;          // the one that is heard, counted from 0; -1: the mean of all
 };
 
+// Whether a stream can have such options, but for the number of the grammar's phones.
+Failure CheckOptions(const StreamOptions& options);
+
 class Stream {
  public:
   ~Stream();

@@ -208,6 +208,25 @@ TETRAPHONE_C_ABI int tetraphone_recognizer_close(tetraphone_handle recognizer) {
   return Recognizers().Remove(recognizer) == nullptr ? Fail(kNoHandle) : 0;
 }
 
+// All but the grammar.
+static tetraphone::StreamOptions OptionsOf(const tetraphone_stream_options& options) {
+  tetraphone::StreamOptions how;
+  how.decoder = {options.beam, nullptr, options.grammar_scale, options.phone_bonus};
+  how.pause = options.pause;
+  how.keep_bands = options.keep_bands != 0;
+  how.keep_scores = options.keep_scores != 0;
+  how.channel = options.channel;
+  return how;
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_options(const tetraphone_stream_options* options) {
+  return Checked([&]() -> Failure {
+    tetraphone::StreamOptions how = OptionsOf(*options);
+    if (options->grammar != nullptr) how.decoder.grammar = std::make_shared<const tetraphone::Grammar>();
+    return CheckOptions(how);
+  });
+}
+
 TETRAPHONE_C_ABI void tetraphone_default_options(tetraphone_stream_options* options) {
   const tetraphone::StreamOptions defaults;
   *options = {defaults.decoder.beam,        nullptr,        defaults.decoder.grammar_scale,
@@ -219,12 +238,7 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle reco
                                                           const tetraphone_stream_options* options) {
   tetraphone_handle handle = 0;
   With(Recognizers(), recognizer, [&](const Recognizer& found) {
-    tetraphone::StreamOptions how;
-    how.decoder = {options->beam, nullptr, options->grammar_scale, options->phone_bonus};
-    how.pause = options->pause;
-    how.keep_bands = options->keep_bands != 0;
-    how.keep_scores = options->keep_scores != 0;
-    how.channel = options->channel;
+    tetraphone::StreamOptions how = OptionsOf(*options);
     if (options->grammar != nullptr) {
       auto grammar = tetraphone::ReadGrammar(options->grammar, found.info().phones);
       if (!grammar) return Fail(grammar.error());

@@ -73,6 +73,8 @@ int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* s
 int tetraphone_recognizer_close(tetraphone_handle recognizer);
 
 void tetraphone_default_options(tetraphone_stream_options* options);
+/* Whether a stream can have such options; the grammar is not read. */
+int tetraphone_check_options(const tetraphone_stream_options* options);
 tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer, const tetraphone_stream_options* options);
 int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames, int32_t rate,
                              int32_t channels);

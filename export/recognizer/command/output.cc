@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../utf8.h"
+
 namespace tetraphone {
 namespace {
 
@@ -38,22 +40,6 @@ std::string Shortest(double value, int digits) {
   return text;
 }
 
-// Length of the UTF-8 sequence at `text`, with its code point; 0 if there is none.
-std::size_t Decode(const char* text, std::size_t size, std::uint32_t& point) {
-  const auto first = static_cast<std::uint8_t>(text[0]);
-  if ((first >= 0x80 && first < 0xC2) || first > 0xF4) return 0;
-  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (length > size) return 0;
-  point = length == 1 ? first : first & (0x7F >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<std::uint8_t>(text[i]);
-    if ((next & 0xC0) != 0x80) return 0;
-    point = point << 6 | (next & 0x3F);
-  }
-  const bool shorter = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
-  return shorter || (point >= 0xD800 && point < 0xE000) || point > 0x10FFFF ? 0 : length;
-}
-
 void AppendUnit(std::string& json, std::uint32_t unit) {
   json += "\\u";
   for (int shift = 12; shift >= 0; shift -= 4) json += "0123456789abcdef"[(unit >> shift) & 15];
@@ -63,7 +49,7 @@ std::string Quoted(const std::string& text) {
   std::string json = "\"";
   for (std::size_t i = 0; i < text.size();) {
     std::uint32_t point = 0;
-    const std::size_t length = Decode(text.data() + i, text.size() - i, point);
+    const std::size_t length = DecodeUtf8(text.data() + i, text.size() - i, point);
     constexpr char kShort[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     const char* escape = nullptr;
     for (const char* pair = kShort; length == 1 && *pair != 0; pair += 2) {
