@@ -36,7 +36,7 @@ Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on s
 
 Quiet = Annotated[bool, arg(name="quiet", help="No progress and no lines of log; errors are told.")]
 
-SHOWN_PROBLEMS = 5
+PROBLEMS, SHOWN_PROBLEMS = ("problems", "notes"), 5
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """In the words of torch, on a processor and on a GPU."""
 
@@ -478,20 +478,26 @@ Command = (
 
 
 def _print(result: dict[str, Any]) -> None:
-    """A result for a reader: phones as a table, other values a line each; problems on standard error."""
+    """A result for a reader: phones as a table, other values a line each; `_problems` for itself."""
     for key, value in result.items():
+        if key in PROBLEMS:
+            continue
         if key == "phones" and isinstance(value, list):
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
-        elif key in ("problems", "notes"):
-            for problem in value[:SHOWN_PROBLEMS]:
-                print(f"{key[:-1]}: {problem}", file=sys.stderr)
-            if len(value) > SHOWN_PROBLEMS:
-                print(f"and {len(value) - SHOWN_PROBLEMS} more, all in --json", file=sys.stderr)
         elif isinstance(value, dict):
             print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
         else:
             print(f"{key.replace('_', ' ')}: {value}")
+
+
+def _problems(result: dict[str, Any]) -> Iterator[str]:
+    """Lines of the problems of a result and its notes, the first of many."""
+    for key in PROBLEMS:
+        found = result.get(key, ())
+        yield from (f"{key[:-1]}: {problem}" for problem in found[:SHOWN_PROBLEMS])
+        if len(found) > SHOWN_PROBLEMS:
+            yield f"and {len(found) - SHOWN_PROBLEMS} more, all in --json"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -511,7 +517,8 @@ def main(arguments: list[str] | None = None) -> int:
                 args=arguments,
                 config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff),
             )
-        be_quiet(getattr(command, "quiet", False))
+        quiet = getattr(command, "quiet", False)
+        be_quiet(quiet)
         result = command.run()
         if is_first():
             with _output():
@@ -519,6 +526,9 @@ def main(arguments: list[str] | None = None) -> int:
                     print(json.dumps(result))
                 else:
                     _print(result)
+                be_quiet(command.json and quiet)  # the object holds them
+                for line in _problems(result):
+                    say(line)
     except InputError as error:
         return _refuse(str(error))
     except (MemoryError, RuntimeError) as error:

@@ -5,8 +5,6 @@ Inputs `args_0`, `args_1`… are x [1, inputs] and the states [1, hidden] of the
 `output_0`, `output_1`… are the scores [1, outputs] and the states behind the frame. The file holds no feature options.
 """
 
-import contextlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from tetraphone.train.errors import InputError
 from tetraphone.train.files import write_atomically
 from tetraphone.train.layers import Recurrent, cell
 from tetraphone.train.model import AcousticModel, Checkpoint
+from tetraphone.train.progress import library_log
 
 TOLERANCE = 1e-4
 """Greatest difference of a score between the checkpoint and the file: the rounding of sums over some frames."""
@@ -77,7 +76,8 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
             disagrees with it; then none is left.
     """
     try:
-        import litert_torch
+        with library_log():
+            import litert_torch
     except ImportError as error:
         raise InputError(f"cannot write {path}: {error.name} is not installed; {INSTALL}") from error
     checkpoint.to_ship()
@@ -91,9 +91,9 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     network = Expanded(model.recurrent, model.output).eval()
     x = torch.zeros(1, checkpoint.features.inputs)
     with write_atomically(path) as temporary:
-        with contextlib.redirect_stdout(sys.stderr):  # the converter reports its progress
+        with library_log():
             litert_torch.convert(network, (x, *network.initial_state())).export(str(temporary))
-        difference = _difference(load_step(temporary), checkpoint, network.initial_state())
+            difference = _difference(load_step(temporary), checkpoint, network.initial_state())
         if not difference <= TOLERANCE:
             raise InputError(
                 f"LiteRT's scores differ from the checkpoint's by {difference:.2g}; {path} was not written"

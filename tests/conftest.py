@@ -75,13 +75,24 @@ def _sound(phone: int, speaker: int, random: np.random.Generator) -> np.ndarray:
     return 0.2 * np.sin(2 * np.pi * (300 + 250 * phone + 30 * speaker) * time) + 0.001 * noise
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Features are computed in this process, and torch has the threads that it had."""
-    threads = torch.get_num_threads()
-    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
+@pytest.fixture(scope="session", autouse=True)
+def threads() -> int:
+    """Torch's, before any test."""
+    return torch.get_num_threads()
+
+
+@pytest.fixture(autouse=True)
+def same_threads(threads: int) -> Iterator[None]:
+    """Every test begins with the threads that torch had at first, whatever others, or a module's fixtures, set."""
+    torch.set_num_threads(threads)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features are computed in this process."""
+    monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,10 +100,20 @@ def made(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     )
 
 
-def start(toy: Path, *arguments: str) -> subprocess.Popen[str]:
+TELLING = """import tyro
+from benchmarks.mutants import __main__ as mutants
+
+add = mutants.Verdicts.add
+mutants.Verdicts.add = lambda self, entry: (add(self, entry), print("a verdict", flush=True))
+mutants.main(tyro.cli(mutants.Options))
+"""
+"""The command, which also prints a line once a verdict is kept."""
+
+
+def start(toy: Path, *arguments: str, program: tuple[str, ...] = ("-m", "benchmarks.mutants")) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "benchmarks.mutants", *arguments]
-    return subprocess.Popen(command, cwd=toy, env=environment, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, *program, *arguments], cwd=toy, env=environment, text=True, **pipes)
 
 
 def run(toy: Path, *arguments: str) -> dict[str, Any]:
@@ -230,12 +239,11 @@ def test_killed_and_surviving_mutants_are_told_apart(toy: Path) -> None:
 
 
 def test_a_run_that_was_killed_goes_on(toy: Path) -> None:
-    process = start(toy, "core/sums.py", "--sample", "0")
-    while not verdicts(toy):
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.01)
-    process.kill()
-    process.communicate()
+    with start(toy, "core/sums.py", "--sample", "0", program=("-c", TELLING)) as process:
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        process.kill()
+        assert told == "a verdict\n", process.communicate()[1]
     first = verdicts(toy)
     path = toy / "build/mutants/verdicts.jsonl"
     path.write_text(path.read_text(encoding="utf-8") + '{"id": "half', encoding="utf-8")

@@ -7,7 +7,6 @@ from typing import Any
 
 import command_options  # noqa: F401
 import pytest
-import torch
 import train_options  # noqa: F401
 from interrupted import InProcess
 from options import GENERAL, ROWS, Prepared, World, commands, options_of, write_program
@@ -38,7 +37,6 @@ def world(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Iterator[World]:
-    threads = torch.get_num_threads()
     monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
 
     def usual() -> Prepared:
@@ -48,7 +46,6 @@ def world(
 
     made = World(tiny_corpus, tiny_words, program, usual, tmp_path, monkeypatch, capsys)
     yield made
-    torch.set_num_threads(threads)
     progress.be_quiet(False)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-import torch
 from interrupted import InProcess
 from options import commands, options_of
 
@@ -133,7 +132,6 @@ def test_the_readmes_steps_run_one_after_another(
     soundfile.write(tmp_path / "recording.wav", 0.1 * np.sin(np.arange(48000) * 0.2), 16000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
-    threads = torch.get_num_threads()
     for step in steps:
         name = next(name for name in (" ".join(step[1:3]), step[1]) if name in dict(commands()))
         if name == "corpus synthesize":
@@ -155,4 +153,3 @@ def test_the_readmes_steps_run_one_after_another(
     again = "recognize recording.wav --model int8.pte --beam 8 --grammar bigram.fst --plot phones.png"
     assert main(again.split()) == 0
     assert (tmp_path / "phones.png").exists()
-    torch.set_num_threads(threads)

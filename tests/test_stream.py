@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -166,15 +167,34 @@ def test_speeds_and_augmentation_are_drawn_anew_each_epoch(manifests: Path) -> N
 def test_corpora_are_mixed(manifests: Path, tmp_path: Path, utterances: dict[str, Utterance]) -> None:
     other = tmp_path / "other.jsonl"
     lines = [
-        {"id": f"o-{u.id}", "speaker": "o", "audio": str(u.audio), "duration": u.duration, "phones": list(u.phones)}
+        {"id": f"o{n}-{u.id}", "speaker": "o", "audio": str(u.audio), "duration": u.duration, "phones": list(u.phones)}
+        for n in range(4)
         for u in utterances.values()
     ]
-    other.write_text("".join(json.dumps(line) + "\n" for line in 4 * lines), encoding="utf-8")
+    other.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     reading = [item.id for item in batches_of(manifests, other).stream.read(Reading(), pytest.fail)]
     assert len(reading) == 5 * len(utterances)
-    places = [place for place, name in enumerate(reading) if not name.startswith("o-")]
+    places = [place for place, name in enumerate(reading) if not name.startswith("o")]
     assert [reading[place] for place in places] == list(utterances)
     assert places[0] < 15 < 45 < places[-1]  # not one corpus behind the other
+
+
+def test_a_second_utterance_of_an_id_is_left_out_of_a_stream(
+    manifests: Path, tmp_path: Path, utterances: dict[str, Utterance]
+) -> None:
+    """As of a stored corpus; two corpora may share their ids."""
+    again, lines = tmp_path / "again.jsonl", []
+    for u in (*utterances.values(), next(iter(utterances.values()))):
+        item = {"id": u.id, "speaker": "o", "audio": str(u.audio), "duration": u.duration, "phones": list(u.phones)}
+        lines.append(json.dumps(item) + "\n")
+    again.write_text("".join(lines), encoding="utf-8")
+    problems: list[str] = []
+    reading = [item.id for item in batches_of(manifests, again).stream.read(Reading(), problems.append)]
+    assert Counter(reading) == dict.fromkeys(utterances, 2)
+    assert [problem.partition(": ")[2] for problem in problems] == [
+        f"{next(iter(utterances))}: a second utterance of this id; give each its own"
+    ]
+    assert f"line {len(lines)}" in problems[0]
 
 
 # Resuming.

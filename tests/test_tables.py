@@ -3,7 +3,7 @@
 import copy
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Load:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, load: Load) -> Iterator[Run]:
+def run(monkeypatch: pytest.MonkeyPatch, load: Load) -> Run:
     """Runs a script with arguments, features in this process."""
     monkeypatch.setattr(data, "ProcessPoolExecutor", InProcess)
 
@@ -60,9 +60,7 @@ def run(monkeypatch: pytest.MonkeyPatch, load: Load) -> Iterator[Run]:
         module = load(script)
         module.main(tyro.cli(module.Options, args=list(map(str, arguments))))
 
-    threads = torch.get_num_threads()
-    yield run
-    torch.set_num_threads(threads)
+    return run
 
 
 @pytest.fixture

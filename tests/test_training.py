@@ -220,7 +220,7 @@ def test_a_run_stopped_while_it_tidies_up_resumes(
 
 
 def test_a_finished_run_holds_what_it_says(whole: Path) -> None:
-    assert files(whole) == {"model.pt", "last.pt", "metrics.jsonl", "curves.png", "confusions.png"}
+    assert files(whole) == {"model.pt", "last.pt", "metrics.jsonl", "curves.png", "confusions.png", "recordings.json"}
     metrics = read_metrics(whole / "metrics.jsonl")
     assert [(line["epoch"], line["step"]) for line in metrics] == [(1, 3), (2, 6)]
     assert metrics[-1]["learning_rate"] < 1e-12
@@ -273,7 +273,14 @@ def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole
 
 @pytest.mark.parametrize(
     ("changed", "named"),
-    [({"network": NetworkOptions(hidden=32)}, "has the network"), ({"features": FeatureOptions(bands=20)}, "features")],
+    [
+        ({"network": NetworkOptions(hidden=32)}, "hidden 16, not 32; leave out --hidden, or train anew without --init"),
+        (
+            {"network": NetworkOptions(hidden=8, layers=2)},
+            "hidden 16, not 8 and layers 1, not 2; leave out --hidden, ",
+        ),
+        ({"features": FeatureOptions(bands=20)}, "has bands 12, not 20; leave out --bands,"),
+    ],
 )
 def test_a_start_with_another_network_is_refused(
     changed: dict[str, object], named: str, tiny_corpus: Path, tmp_path: Path, whole: Path

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import torch
 from interrupted import InProcess
 
 from tetraphone.export.cli import main
@@ -41,11 +40,10 @@ ONE_FILE = ("bigram", "calibrate", "quantize", "export", "plot")
 @pytest.fixture(scope="module")
 def given(tiny_corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run."""
-    folder, threads = tmp_path_factory.mktemp("given") / "run", torch.get_num_threads()
+    folder = tmp_path_factory.mktemp("given") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(data, "ProcessPoolExecutor", InProcess)
         assert main(["train", str(tiny_corpus), "--output", str(folder), *NETWORK.split(), "--quiet"]) == 0
-    torch.set_num_threads(threads)
     return folder
 
 
@@ -107,7 +105,7 @@ def test_a_write_that_fails_is_one_sentence_and_loses_nothing(
         shutil.rmtree(before)
         shutil.copytree(given, before)
         (before / "curves.png").unlink()  # as if killed before the end
-    threads, failed = torch.get_num_threads(), 0
+    failed = 0
     for number in range(1, 100):
         output = Path(shutil.copytree(before, tmp_path / str(number)))
         disk.count, disk.full_at = 0, number
@@ -132,7 +130,6 @@ def test_a_write_that_fails_is_one_sentence_and_loses_nothing(
         for name in left:
             if name.endswith(".pt") and command not in ONE_FILE:
                 load(output / name)
-    torch.set_num_threads(threads)
     assert status == 0, "the last time nothing fails"
     assert failed >= FEWEST.get(command, 1)
 
@@ -144,7 +141,6 @@ def test_a_place_that_cannot_be_is_one_sentence_and_leaves_nothing(
     if command == "synthesize" and importlib.util.find_spec("espeakng_loader") is None:
         pytest.skip("espeak-ng is not installed")
     (tmp_path / "file").write_bytes(b"old")
-    threads = torch.get_num_threads()
     for place, number in (("file/new", errno.ENOTDIR), (f"new/{'x' * 256}", errno.ENAMETOOLONG)):
         capfd.readouterr()
         assert main(arguments(command, tmp_path / place, tiny_corpus, given)) == 1
@@ -154,4 +150,3 @@ def test_a_place_that_cannot_be_is_one_sentence_and_leaves_nothing(
         assert command == "resume" or os.strerror(number) in written
         assert contents(tmp_path) == {"file": b"old"}
         assert os.listdir(tmp_path) == ["file"]
-    torch.set_num_threads(threads)

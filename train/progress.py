@@ -1,14 +1,18 @@
 """What a command tells while it works: a bar on a terminal, else a line now and then; with --quiet, nothing."""
 
+import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from tqdm import tqdm
+
+from .errors import InputError
 
 T = TypeVar("T")
 
@@ -23,6 +27,35 @@ def be_quiet(quiet: bool) -> None:
     """Whether progress and lines of log are left out from now on; errors never are."""
     global _quiet
     _quiet = quiet
+
+
+@contextmanager
+def library_log() -> Iterator[None]:
+    """For a library that writes lines of log to this process's standard output or error, from Python or from C: they go
+    to standard error; with --quiet nowhere, unless it fails with what is no `InputError`."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    kept = {number: os.dup(number) for number in (1, 2)}
+    with tempfile.TemporaryFile() as log:
+        target = log.fileno() if _quiet else kept[2]
+        try:
+            with os.fdopen(os.dup(target), "w", errors="backslashreplace") as text:
+                for number in kept:
+                    os.dup2(target, number)
+                with redirect_stdout(text), redirect_stderr(text if _quiet else sys.stderr):
+                    yield
+        except InputError:
+            raise
+        except BaseException:
+            log.seek(0)
+            os.write(kept[2], log.read())
+            raise
+        finally:
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
+            for number, before in kept.items():
+                os.dup2(before, number)
+                os.close(before)
 
 
 def say(line: str) -> None:

@@ -21,6 +21,8 @@ from .workplace import Workplace, test_projects
 
 LONGEST_BUILD = 1800.0
 """Seconds."""
+LIMITED = 'ulimit -c 0; ulimit -v 4194304; ulimit -Ht {hard}; ulimit -St {soft}; exec "$@"'
+"""For a shell: runs its arguments without core dumps, in 4 GiB of memory and so many seconds of the processor."""
 _MEASURING = Lock()
 
 
@@ -144,22 +146,16 @@ class NativeTests:
     def _run(self, test: NativeTest, cpu: float) -> tuple[float, str]:
         """Seconds of processor time, and the first line that says FAILED or how the program ended."""
 
-        def limit() -> None:
-            os.setsid()
-            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
         environment = {**os.environ, **test.environment, "GTEST_FAIL_FAST": "1"}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = subprocess.Popen(
-            test.command,
+            ["sh", "-c", LIMITED.format(soft=int(cpu) + 1, hard=int(cpu) + 2), "sh", *test.command],
             cwd=test.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            preexec_fn=limit,
+            start_new_session=True,
         )
         started = time.monotonic()
         longest = 60 + 10 * cpu
