@@ -1,9 +1,11 @@
 """Augmentation of features: within their range, as strong as it says, and without a change to what is not drawn."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from tetraphone.train.augment import FLOOR, Acoustics, SpecAugment, VocalTract
+from tetraphone.train.augment import FLOOR, Acoustics, Augmentation, SpecAugment, VocalTract
 from tetraphone.train.features import FeatureOptions, Frames, band_centres, hertz_of, log_mel
 
 OPTIONS = FeatureOptions()
@@ -157,6 +159,13 @@ def test_above_the_knee_frequencies_converge_to_the_end(mel: Frames) -> None:
         after = int(warped(tone, factor).mean(0).argmax())
         assert abs(after - before) <= 1, "not the three bands of the factor"
         assert warped(mel, factor).dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", [Acoustics, VocalTract, SpecAugment, Augmentation], ids=lambda kind: kind.__name__)
+def test_what_is_drawn_from_cannot_change_during_a_run(kind: type) -> None:
+    name = dataclasses.fields(kind)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(kind(), name, None)
 
 
 # Masks.

@@ -227,6 +227,17 @@ def test_damaged_header_is_refused_at_every_byte() -> None:
                 ops.lstm(x, *state, damaged)
 
 
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [(1, "by a newer Tetraphone: update Tetraphone"), (-1, "by an older Tetraphone: export the model")],
+)
+def test_a_block_of_another_version_is_named_with_its_mend(step: int, says: str) -> None:
+    block = pack_recurrent(make_stack("qlstm", 12, 8), "int8")
+    block[4] += step  # the version follows the magic number
+    with pytest.raises(InputError, match=says):
+        packed_shape(block)
+
+
 @pytest.mark.parametrize("length", [0, 1, HEADER_BYTES - 1, HEADER_BYTES, -1, None])
 def test_block_of_another_length_is_refused(length: int | None) -> None:
     block = pack_recurrent(make_stack("qlstm", 12, 8))
