@@ -3,6 +3,7 @@
 import json
 import math
 import unicodedata
+from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
@@ -14,11 +15,14 @@ import pytest
 from checkpoints import hand_made, make_checkpoint, plain
 
 from tetraphone.export.benchmark import TrainingBenchmark
+from tetraphone.export.recipe import read_recipe
 from tetraphone.export.recognizer import Recognizer, StreamOptions
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.train import wfst
 from tetraphone.train.corpus import read_corpus
+from tetraphone.train.dictionary import read_dictionary
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, log_mel
 from tetraphone.train.model import NetworkOptions
@@ -26,6 +30,7 @@ from tetraphone.train.native import check_phones
 from tetraphone.train.options import ReproduceOptions, TrainOptions
 from tetraphone.train.quaternion import Initialisation
 from tetraphone.train.synthesize import SynthesisOptions
+from tetraphone.train.transcripts import read_fold
 
 SYMBOLS = {
     "a b": r'the phone "a b" has 3 bytes, blanks among them; a symbol is 1 to 32 bytes long, without blanks',
@@ -62,6 +67,36 @@ def test_a_phone_set_is_one() -> None:
         check_phones(["AA", "B", "AA"])
     with pytest.raises(InputError, match="10001 phones; a phone set has at most 10000"):
         check_phones([str(index) for index in range(10001)])
+
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "a table of phones": ("ax AH\n", read_fold),
+    "a dictionary": ("HELLO HH AH L OW\n", read_dictionary),
+    "a lexicon or a language model": ("HELLO HH AH L OW\n", lambda path: [line for _, line in wfst._lines(path)]),
+    "a recipe": ('base = "pretrained"\nname = "mine"\n', lambda path: read_recipe(str(path), TrainOptions(threads=1))),
+    "a grammar": ("0 1 P0 0.5\n1 0\n", lambda path: phones_under(path)),
+}
+
+
+def phones_under(grammar: Path) -> list[str]:
+    """The phones that a model hears by a grammar."""
+    options = FeatureOptions(bands=3)
+    content = hand_made(np.zeros((3, options.inputs)), np.array([0.0, 1.0, 2.0]), options, plain(3))
+    with Recognizer.from_bytes(content, "m.pte") as recognizer:
+        found = recognizer.recognize(np.zeros(8000, np.float32), 16000, StreamOptions(beam=4, grammar=grammar))
+        return [item.phone for item in found]
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_a_byte_order_mark_before_a_text_is_no_part_of_it(what: str, tmp_path: Path) -> None:
+    text, read = READERS[what]
+    results = []
+    for mark in ("", "\ufeff"):
+        path = tmp_path / "file.toml"
+        path.write_text(mark + text, encoding="utf-8")
+        results.append(read(path))
+    assert results[0] == results[1]
+    assert results[0]
 
 
 def test_every_character_that_shows_nothing_is_refused() -> None:

@@ -8,7 +8,8 @@ from contextlib import suppress
 import pytest
 
 from tetraphone.train import progress
-from tetraphone.train.progress import Progress, be_quiet, say
+from tetraphone.train.errors import InputError
+from tetraphone.train.progress import Progress, be_quiet, library_log, say
 
 
 @pytest.fixture
@@ -76,3 +77,26 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     list(Progress(range(3), "counting", unit="things"))
     assert "\r" in terminal.getvalue()
     assert "counting" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("fault", [None, ValueError("of the library"), InputError("of the user's")])
+def test_what_a_library_writes_is_log(
+    quiet: bool, fault: Exception | None, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Left out with --quiet, unless the library fails; standard output is the result's alone."""
+    monkeypatch.setattr(progress, "_quiet", quiet)
+    with suppress(ValueError, InputError), library_log():
+        os.write(1, b"from C, out\n")
+        os.write(2, b"from C\n")
+        print("from Python, out")
+        print("from Python", file=sys.stderr)
+        if fault is not None:
+            raise fault
+    print("after")
+    print("the end", file=sys.stderr)
+    out, err = capfd.readouterr()
+    told = not quiet or isinstance(fault, ValueError)
+    assert out == "after\n"
+    expected = {"from C, out", "from C", "from Python, out", "from Python"} if told else set()
+    assert set(err.splitlines()) == expected | {"the end"}

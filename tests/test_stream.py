@@ -27,10 +27,11 @@ from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import extract
 from tetraphone.train.errors import InputError
 from tetraphone.train.features import FeatureOptions, Normalisation, log_mel, network_input
+from tetraphone.train.identity import digest_of, glimpse
 from tetraphone.train.manifest import write_part
 from tetraphone.train.phones import ARPABET
 from tetraphone.train.sources import find_source
-from tetraphone.train.stream import StreamedBatch, StreamedBatches, streamed_normalisation
+from tetraphone.train.stream import StreamedBatch, StreamedBatches, streamed_digest, streamed_normalisation
 from tetraphone.train.transcripts import Reading
 from tetraphone.train.utterance import Utterance
 
@@ -195,6 +196,18 @@ def test_a_second_utterance_of_an_id_is_left_out_of_a_stream(
         f"{next(iter(utterances))}: a second utterance of this id; give each its own"
     ]
     assert f"line {len(lines)}" in problems[0]
+
+
+def test_a_digest_of_a_stream_depends_on_content_and_order_alone(
+    manifests: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = read_corpus(str(manifests), "train").utterances
+    index = {phone: number for number, phone in enumerate(ARPABET, 1)}
+    in_turn = digest_of((u, glimpse(u.audio)) for u in read)
+    assert streamed_digest([str(manifests)], index) == in_turn
+    monkeypatch.setattr(stream, "GLIMPSES", 3)
+    assert streamed_digest([str(manifests)], index) == in_turn
+    assert digest_of((u, glimpse(u.audio)) for u in reversed(read)) != in_turn
 
 
 # Resuming.

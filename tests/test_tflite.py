@@ -1,5 +1,6 @@
 """The LiteRT file: its scores are ours, and what cannot be written is refused by name."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import tetraphone.export.tflite as tflite
 from tetraphone.export.cli import main
 from tetraphone.export.tflite import Expanded, export_tflite, load_step
 from tetraphone.train.errors import InputError
+from tetraphone.train.progress import be_quiet
 
 
 @pytest.mark.parametrize("kind", ["qlstm", "qrnn", "lstm", "rnn"])
@@ -50,6 +52,18 @@ def test_scores_of_litert_are_ours(kind: str, tmp_path: Path) -> None:
     assert expected.std() > 0.1
     torch.testing.assert_close(torch.cat(scores), expected[0], rtol=0, atol=1e-4)
     torch.testing.assert_close(torch.stack(state[:: len(after)]), after[0], rtol=0, atol=1e-4)  # type: ignore[arg-type]
+
+
+def test_litert_is_quiet_where_the_command_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("litert_torch", reason="the extra `litert` is not installed")
+    make_checkpoint(hidden=4, layers=1).save(tmp_path / "model.pt")
+    command = ["export", str(tmp_path / "model.pt"), str(tmp_path / "model.tflite"), "--json"]
+    try:
+        assert main([*command, "--quiet"]) == 0
+    finally:
+        be_quiet(False)
+    out, err = capfd.readouterr()
+    assert (json.loads(out)["model"], err) == (str(tmp_path / "model.tflite"), "")
 
 
 def test_file_that_disagrees_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch import Tensor
 
 from tetraphone.export.cli import main
-from tetraphone.train import data, training
+from tetraphone.train import data, identity, training
 from tetraphone.train.corpus import read_corpus
 from tetraphone.train.data import Batch, FeatureStore
 from tetraphone.train.errors import InputError
@@ -237,7 +237,10 @@ def test_a_finished_run_holds_what_it_says(whole: Path) -> None:
     assert checkpoint.network == OPTIONS.network
 
 
-def test_a_finished_run_is_not_trained_again(tiny_corpus: Path, whole: Path) -> None:
+def test_a_finished_run_is_not_trained_again_nor_its_recordings_read(
+    tiny_corpus: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "file_digest", lambda path: pytest.fail(f"{path} is read"))
     before, lines = {path: path.stat().st_mtime_ns for path in whole.iterdir()}, []
     result = train((str(tiny_corpus),), whole, OPTIONS, True, lines.append)
     assert lines == [f"{whole} is finished"]
