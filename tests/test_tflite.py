@@ -58,6 +58,7 @@ def test_litert_is_quiet_where_the_command_is(tmp_path: Path, capfd: pytest.Capt
     pytest.importorskip("litert_torch", reason="the extra `litert` is not installed")
     make_checkpoint(hidden=4, layers=1).save(tmp_path / "model.pt")
     command = ["export", str(tmp_path / "model.pt"), str(tmp_path / "model.tflite"), "--json"]
+    capfd.readouterr()  # of its import
     try:
         assert main([*command, "--quiet"]) == 0
     finally:
