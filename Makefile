@@ -58,6 +58,8 @@ numeric-tests: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' '.{121}' \
+	  export tests android_demo
 
 # Against a copy laid out as the package is installed: an editable install hides the mapped packages from mypy.
 types: setup

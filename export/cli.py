@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes, Positional, arg, subcommand
 
 from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.train.errors import InputError
-from tetraphone.train.files import machine
+from tetraphone.train.files import MENDS, machine
 from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions, check_threads
 from tetraphone.train.parallel import is_first
 from tetraphone.train.progress import be_quiet, say
@@ -378,11 +378,9 @@ class Recognize:
 
     def run(self) -> dict[str, Any]:
         if (self.recording is None) != self.microphone:
-            usage = "give either a recording or --microphone; --help tells the usage"
-            print(f"tetraphone recognize: {usage}", file=sys.stderr)
-            sys.exit(2)
-        if self.microphone and self.channel is not None:
-            raise InputError("--channel is for recordings; the microphone has one channel here")
+            _wrong_usage("recognize", "give either a recording or --microphone")
+        if self.microphone and self.channel not in (None, 0):
+            _wrong_usage("recognize", "the microphone has channel 0 alone")
         check_least("channel", self.channel, 0)
         check_suffix(self.plot, ".png")
         path = self.model or default_model()
@@ -509,6 +507,7 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
+        _refuse_empty(sys.argv[1:] if arguments is None else arguments)
         with _output():
             command: Any = tyro.cli(
                 Command,
@@ -545,6 +544,20 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _refuse_empty(arguments: list[str]) -> None:
+    """No argument may be empty: as a path it would stand for the working directory, or for none at all."""
+    for place, word in enumerate(arguments):
+        if word and not (word.startswith("--") and word.endswith("=")):
+            continue
+        where = f'"{word}"' if word else f'the argument behind "{" ".join(["tetraphone", *arguments[:place]][-2:])}"'
+        _wrong_usage("", f"{where} is empty; give a name or a value")
+
+
+def _wrong_usage(command: str, what: str) -> NoReturn:
+    print(f"{f'tetraphone {command}'.strip()}: {what}; --help tells the usage", file=sys.stderr)
+    sys.exit(2)
+
+
 class _ReaderLeftError(Exception):
     """The reader of the output left: no fault, but nothing is left to do."""
 
@@ -566,7 +579,8 @@ def _output() -> Iterator[None]:
     except BrokenPipeError as error:
         raise _ReaderLeftError from error
     except OSError as error:
-        raise InputError(f"cannot write the result: {error.strerror}") from error
+        mend = MENDS.get(error.errno or 0, "send it elsewhere")
+        raise InputError(f"cannot write the result: {error.strerror}; {mend}") from error
 
 
 def _refuse(sentence: str) -> int:

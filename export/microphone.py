@@ -29,7 +29,7 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
         say: takes a line of log: each stretch of speech once the speaker pauses.
 
     Returns:
-        As `model.recognize`, with the number of samples that were lost.
+        As `model.recognize`; sound that was lost is a problem.
 
     Raises:
         InputError: sounddevice is not installed, or there is no microphone.
@@ -73,8 +73,8 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
         return {
             "recording": "microphone",
             "duration": round(stream.seconds, TIME_DIGITS),
-            "lost_samples": lost,
             "phones": [item.__dict__ for item in phones],
+            "problems": [f"{lost / rate:.2f} seconds of sound were lost; end other programs"] if lost else [],
         }
 
 

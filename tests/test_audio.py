@@ -228,7 +228,7 @@ def test_a_header_that_claims_more_than_memory_holds_is_named(tmp_path: Path, sa
 def test_a_rate_at_which_there_is_no_speech_is_an_error(tmp_path: Path, rate: int) -> None:
     """Resampled, ten minutes of recording under a damaged header would be a hundred days."""
     soundfile.write(tmp_path / "slow.wav", np.zeros(100), rate)
-    with pytest.raises(InputError, match=rf"slow\.wav has {rate} samples a second"):
+    with pytest.raises(InputError, match=rf"slow\.wav: {rate} samples a second; give 1000 to 768000"):
         read_recording(tmp_path / "slow.wav", RATE)
 
 
@@ -242,11 +242,11 @@ def test_a_raw_file_has_no_rate_and_is_named(tmp_path: Path) -> None:
     ("place", "what"),
     [
         ("absent.wav", "no such file; check its path"),
-        ("", "it is a folder; give a file"),
+        ("", "it is a folder; give a file or a pipe that holds a recording"),
         ("file.wav/below.wav", "no such file; check its path"),
         ("x" * 300, "File name too long; give a shorter name"),
-        ("file.wav", "it is empty; give a file"),
-        ("text.wav", "Format not recognised; give a file"),
+        ("file.wav", "it is empty; give a file or a pipe"),
+        ("text.wav", "Format not recognised; export it as WAV or FLAC"),
     ],
 )
 def test_what_is_no_recording_is_named_with_the_reason(tmp_path: Path, place: str, what: str) -> None:

@@ -69,8 +69,45 @@ def test_a_channel_is_heard_alone(model: Path) -> None:
     done = run(model, "--channel", "2", "-", content=content)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"tetraphone-recognize: - has no channel 2; it has channels 0 to 1\n"
-    done = run(model, "--channel=-1", "-", content=content)
-    assert (done.returncode, done.stderr[:51]) == (2, b"tetraphone-recognize: --channel is -1, not a number")
+
+
+RANGES = {
+    "--raw": ("5", "768001", "16e3", "", "a whole number from 1000 to 768000"),
+    "--channel": ("-1", "1024", "1.0", "", "a whole number from 0 to 1023"),
+    "--beam": ("8x", "-1", "257", "x", "", "99999999999", "a whole number from 0 to 256"),
+    "--grammar-scale": ("-0.1", "1000.1", "nan", "inf", "0,3", "", "a number from 0 to 1000"),
+    "--phone-bonus": ("-1001", "1001", "1e999", "x", "", "a number from -1000 to 1000"),
+}
+"""Values that an option refuses, and what it takes."""
+
+
+@pytest.mark.parametrize("option", RANGES)
+def test_an_option_names_the_value_and_the_range_that_holds(option: str, model: Path) -> None:
+    *wrong, takes = RANGES[option]
+    for value in wrong:
+        done = run(model, option, value, "-")
+        says = f'tetraphone-recognize: {option} is "{value}"; give {takes}; --help tells the usage\n'
+        assert (done.returncode, done.stderr.decode()) == (2, says)
+    least, most = takes.split()[-3::2]
+    for value in (least, most, f"+{most}"):
+        recording = [] if option == "--raw" else ["-"]
+        beam = ["--beam", "2"] if option == "--phone-bonus" else []
+        channels = [bursts((0.2, 0.3), seconds=0.1)] * (int(value) + 1 if option == "--channel" else 1)
+        assert run(model, *beam, option, value, *recording, content=wav(*channels)).returncode == 0
+
+
+def test_an_empty_name_is_called_so(model: Path) -> None:
+    for arguments in ([""], ["-", ""], ["--grammar", "", "--beam", "2", "-"], ["--grammar=", "-"], ["--model=", "-"]):
+        done = run(model, *arguments)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.endswith(b' is empty (""); give the name of a file; --help tells the usage\n')
+
+
+def test_the_microphone_has_one_channel(model: Path) -> None:
+    done = run(model, "--microphone", "--channel", "1")
+    assert (done.returncode, done.stderr[:56]) == (2, b"tetraphone-recognize: the microphone has channel 0 alone")
+    done = run(model, "--microphone", "--channel", "0", env={"PATH": ""})
+    assert done.stderr.startswith(b"tetraphone-recognize: no recorder is installed")
 
 
 def test_channels_that_cancel_out_are_told(model: Path) -> None:
@@ -185,3 +222,12 @@ def test_a_full_disk_is_one_sentence(model: Path, tmp_path: Path) -> None:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
         says = b"cannot write to standard output: No space left on device; make room for it\n"
         assert (done.returncode, done.stderr) == (1, b"tetraphone-recognize: " + says)
+
+
+def test_a_file_that_may_not_grow_is_one_sentence(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.wav"
+    path.write_bytes(wav(bursts((0.2, 0.3))))
+    command = f"ulimit -f 0; exec {COMMAND} --model {model} --json {path} > {tmp_path}/out"
+    done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, check=False)
+    says = b"cannot write to standard output: File too large; raise the limit of the size of files (ulimit -f)\n"
+    assert (done.returncode, done.stderr) == (1, b"tetraphone-recognize: " + says)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from checkpoints import make_checkpoint
 
 from tetraphone.train.errors import InputError
 from tetraphone.train.files import append, locked, new_folder, write_atomically
@@ -62,11 +62,6 @@ def limited(greatest: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def save_weights(path: Path) -> None:
-    with path.open("wb") as file:
-        torch.save({"a": torch.zeros(10_000), "b": [torch.zeros(3)] * 3}, file)
-
-
 def save_rows(path: Path) -> None:
     with path.open("wb") as file:
         for _ in range(50):
@@ -74,7 +69,6 @@ def save_rows(path: Path) -> None:
 
 
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "torch": save_weights,
     "numpy": lambda path: np.savez(path, a=np.zeros(10_000), b=np.zeros(3)),
     "rows": save_rows,
     "bytes": lambda path: path.write_bytes(bytes(20_000)),
@@ -89,13 +83,27 @@ def test_a_file_that_cannot_grow_is_one_sentence_and_the_old_one_stays(
     path = tmp_path / "file.npz"
     path.write_bytes(b"old")
     with (
-        pytest.raises(InputError, match=r"^cannot write .*file\.npz: .*; "),
+        pytest.raises(
+            InputError, match=r"^cannot write .*file\.npz: File too large; raise the limit of .* \(ulimit -f\)$"
+        ),
         limited(greatest),
         write_atomically(path) as temporary,
     ):
         WRITERS[writer](temporary)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file.npz"]
+
+
+@pytest.mark.parametrize("greatest", [0, 100, 3000, 15_000])
+def test_a_checkpoint_that_cannot_grow_says_why(greatest: int, tmp_path: Path) -> None:
+    """torch's own writer does not."""
+    checkpoint, path = make_checkpoint(hidden=16), tmp_path / "model.pt"
+    path.write_bytes(b"old")
+    with pytest.raises(InputError, match=r"^cannot write .*model\.pt: File too large; raise the"), limited(greatest):
+        checkpoint.save(path)
+    assert path.read_bytes() == b"old"
+    checkpoint.save(path)
+    assert path.stat().st_size > 15_000
 
 
 def test_what_cannot_be_added_leaves_what_was_there(tmp_path: Path) -> None:

@@ -98,6 +98,32 @@ def test_a_lack_of_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err.startswith("tetraphone: there is not enough memory; ")
 
 
+def test_a_result_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    command = f"ulimit -f 0; exec {sys.executable} -m tetraphone.export.cli info --json > {tmp_path}/out"
+    done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE)
+    says = b"cannot write the result: File too large; raise the limit of the size of files (ulimit -f)\n"
+    assert (done.returncode, done.stderr) == (1, b"tetraphone: " + says)
+
+
+@pytest.mark.parametrize("arguments", [["recognize", ""], ["recognize", "a.wav", "--model="], ["info", "", "--json"]])
+def test_an_empty_argument_is_called_so(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    where = '"--model="' if "--model=" in arguments else f'the argument behind "tetraphone {arguments[0]}"'
+    said = capsys.readouterr().err
+    assert said == f"tetraphone: {where} is empty; give a name or a value; --help tells the usage\n"
+
+
+def test_the_microphone_has_one_channel(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["recognize", "--microphone", "--channel", "1"])
+    assert ended.value.code == 2
+    assert "the microphone has channel 0 alone" in capsys.readouterr().err
+    assert main(["recognize", "--microphone", "--channel", "0", "--model", "none.pte"]) == 1
+    assert "none.pte: No such file" in capsys.readouterr().err
+
+
 def test_a_command_without_any_output_ends_well() -> None:
     command = f"{sys.executable} -m tetraphone.export.cli info --json >&-"
     done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE)

@@ -158,7 +158,7 @@ def test_both_commands_say_the_same(program: Path, tmp_path: Path, capfd: pytest
     (tmp_path / "joined.wav").write_bytes(2 * content)
     (tmp_path / "cut.wav").write_bytes((content * 2)[:-16001])
     (tmp_path / "junk.wav").write_bytes(content + b"\x81\x02\xff\x90" * 99)
-    for name, other, level in (("much", -0.85, 1.0), ("less", -0.8, 1.0), ("quiet", -1.0, 1e-4)):
+    for name, other, level in (("much", -0.42, 1.0), ("less", -0.4, 1.0), ("quiet", -1.0, 1e-4)):
         sound = np.stack([samples, other * samples], 1) * level
         soundfile.write(tmp_path / f"{name}.wav", sound, RATE, subtype="FLOAT")
     said = {}

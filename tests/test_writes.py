@@ -123,6 +123,7 @@ def test_a_write_that_fails_is_one_sentence_and_loses_nothing(
         assert written.startswith("tetraphone: cannot write "), written
         assert written.count("\n") == 1, written
         assert str(output) in written
+        assert "File too large; raise the limit of the size of files (ulimit -f)" in written
         left = contents(output)
         assert not [name for name in left if files.PARTIAL in name or name == files.LOCK]
         if command in ONE_FILE:

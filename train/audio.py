@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 
 from .containers import Layout, find_sound
 from .errors import InputError
-from .opening import PIPE, open_bytes, unopened, unreadable, words
+from .native import MAGIC_BYTES, check_sound
+from .opening import PIPE, open_bytes, undecoded, unopened, unreadable, words
 from .stretches import Bytes, Pieces, Stretch, bytes_of
 
 Samples = NDArray[np.float32]
 
-LEAST_RATE = 1000
-"""Hz; below it lies no speech, and resampling from a damaged header's rate would fill the memory."""
 ROUNDING = 0.1
 """Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
-CANCELLED = 0.01
-"""Of the channels' mean energy: where that of their mean is less, they cancel out. As in recognizer/command/wav.h."""
+CANCELLED = 0.15
+"""Of the channels' mean energy: where that of their mean is less, they cancel out. As in recognizer/command/wav.h.
+
+Two microphones leave 0.21 or more (speech 0.4 to 10 ms apart, in rooms, two speakers, one silent channel; as PCM,
+Vorbis, MP3, Opus, AAC); opposite phase leaves up to 0.12 after such a codec, and 0.1 of one channel at half amplitude.
+"""
 SILENT = 1e-8
 """Mean energy of the channels (1: full scale) below which nothing cancels out. As in recognizer/command/wav.h."""
 BLOCK = 512
@@ -77,7 +80,7 @@ class Sound:
     """An open recording, to be read once: all the sound that is there, whatever its headers say.
 
     Raises:
-        InputError: no recording, a rate below LEAST_RATE, or no such channel.
+        InputError: no recording, a rate or a number of channels that no recogniser takes, or no such channel.
     """
 
     def __init__(self, source: Bytes, name: str, channel: int | None = None, layout: Layout | None = None) -> None:
@@ -93,10 +96,14 @@ class Sound:
         """After the last block: why it is not the recording's last, a sentence without a full stop; or nothing."""
         self._passed = 0
         self._error = ""
+        self._unmarked: list[str] = []
+        """Seconds at which an unmarked stretch ended."""
         self._all = _Part(0, sys.maxsize)
         self._parts: dict[tuple[float, float], _Part] = {}
-        if self.rate < LEAST_RATE:
-            raise InputError(f"{name} has {self.rate} samples a second; export it with {LEAST_RATE} or more")
+        try:
+            check_sound(self.rate, self.channels)
+        except InputError as error:
+            raise InputError(f"cannot read the recording {name}: {error}") from error
         if channel is not None and not 0 <= channel < self.channels:
             numbers = "channel 0 alone" if self.channels == 1 else f"channels 0 to {self.channels - 1}"
             raise InputError(f"{name} has no channel {channel}; it has {numbers}")
@@ -120,6 +127,9 @@ class Sound:
 
         A transcript whose duration is known needs no more than that its sound is there; see `require`.
         """
+        if self._unmarked and not self.fault:
+            fault = f"{self.name} may lack sound at second {', '.join(self._unmarked)}: the page of Ogg that ends there"
+            return f"{fault} is not marked as the last, as in a cut file and a live capture; compare it with its source"
         if self._layout.checked or self.fault:
             return ""
         fault = f"{self.name} may be longer than {self.seconds:.2f} seconds: a cut is not found in a file of this kind"
@@ -209,7 +219,9 @@ class Sound:
                 pieces = Pieces(self._source, stretch.counted)
                 decoder = _Decoder(pieces)
         except (OSError, RuntimeError, TypeError) as error:
-            raise unreadable(self.name, words(error)) from error
+            raise undecoded(
+                self.name, self._source.read(self._source.skip_tags(0), MAGIC_BYTES), words(error)
+            ) from error
         return pieces, decoder
 
     def _follows(self, stretch: Stretch) -> bool:
@@ -273,6 +285,8 @@ class Sound:
             self._cut(stretch.lost)
         elif counted is not None and frames < counted - stretch.slack:
             self._cut(f"its header says {counted} samples, {frames} are there")
+        elif stretch.unmarked:
+            self._unmarked.append(f"{self._passed / self.rate:.2f}")
 
     def _cut(self, how: str) -> None:
         self.fault = f"{self.name} is cut short at second {self._passed / self.rate:.2f}: {how}"

@@ -36,7 +36,7 @@ def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """For what writes `path`, or `temporary` in its stead.
 
     Raises:
-        InputError: the system, or torch's writer, cannot write it.
+        InputError: the system cannot write it.
     """
     try:
         yield
@@ -46,10 +46,6 @@ def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
             raise  # of another file, which was read, or of no file
         mend = MENDS.get(error.errno or 0, "choose a folder that you may write to")
         raise InputError(f"cannot write {path}: {error.strerror or error}; {mend}") from error
-    except RuntimeError as error:
-        if "PytorchStreamWriter" not in str(error) and "inline_container" not in str(error):
-            raise
-        raise InputError(f"cannot write {path}: torch could not write all of it; {MENDS[errno.ENOSPC]}") from error
 
 
 @contextlib.contextmanager

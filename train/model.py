@@ -1,5 +1,6 @@
 """The acoustic model, and the checkpoint that holds everything needed to use it."""
 
+import io
 import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -199,8 +200,10 @@ class Checkpoint:
             "training": self.training,
             "revision": revision(),
         }
-        with write_atomically(path) as temporary, temporary.open("wb") as file:  # torch's own file loses errors
-            torch.save(content, file)
+        packed = io.BytesIO()
+        torch.save(content, packed)  # to a file it would not tell why it cannot
+        with write_atomically(path) as temporary:
+            temporary.write_bytes(packed.getbuffer())
 
 
 def read_content(path: Path) -> dict[str, Any]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LIBRARY = "libtetraphone.so"
 RUNTIME = "libexecutorch.so"
+MAGIC_BYTES = 64
+"""Of a file, in which its format shows."""
 PACKAGE = "tetraphone"
 RESULTS = {
     "tetraphone_version": ctypes.c_char_p,
@@ -96,7 +98,8 @@ def int32(name: str, value: float) -> int:
     return int(value)
 
 
-# What a model may be: the library alone knows the limits, and its loader of files asks the same functions.
+# What a model and a recording may be: the library alone knows the limits, and its readers of files ask the same
+# functions.
 
 
 class _FeatureOptions(ctypes.Structure):
@@ -155,4 +158,27 @@ def check_network(kind: str, direction: str, inputs: int, hidden: int, layers: i
         for name, value in (("inputs", inputs), ("hidden", hidden), ("layers", layers), ("outputs", outputs))
     )
     if library().tetraphone_check_network(kind.encode(), direction.encode(), *sizes) < 0:
+        raise failure()
+
+
+def check_sound(rate: int, channels: int) -> None:
+    """Refuses sound that no recogniser takes.
+
+    Args:
+        rate: samples a second.
+
+    Raises:
+        InputError: names the value and the limits.
+    """
+    if library().tetraphone_check_sound(ctypes.c_int64(rate), ctypes.c_int64(channels)) < 0:
+        raise failure()
+
+
+def check_decoded(begin: bytes) -> None:
+    """Refuses a file by its first bytes (MAGIC_BYTES are enough), if no reader here decodes their format.
+
+    Raises:
+        InputError: names the format, and what converts it.
+    """
+    if library().tetraphone_check_decoded(begin, ctypes.c_size_t(len(begin))) < 0:
         raise failure()

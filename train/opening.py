@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from .errors import InputError
 from .files import MENDS
+from .native import check_decoded
 
 PIPE = Path("-")
 """Stands for standard input."""
@@ -24,14 +25,23 @@ READABLE = {
 """What helps when a file cannot be opened; else another one does."""
 
 
-def unreadable(name: str, why: str, mend: str = "give a file that libsndfile decodes") -> InputError:
+def unreadable(name: str, why: str, mend: str = "export it as WAV or FLAC") -> InputError:
     return InputError(f"cannot read the recording {name}: {why}; {mend}")
+
+
+def undecoded(name: str, begin: bytes, why: str) -> InputError:
+    """For what libsndfile does not decode, by its first bytes: what it is where that is known, else `why`."""
+    try:
+        check_decoded(begin)
+    except InputError as error:
+        return InputError(f"cannot read the recording {name}: {error}")
+    return unreadable(name, why)
 
 
 def unopened(path: Path, error: OSError) -> InputError:
     missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-    why, mend = "no such file" if missing else words(error), READABLE.get(error.errno or 0)
-    return unreadable(str(path), why, mend) if mend else unreadable(str(path), why)
+    mend = READABLE.get(error.errno or 0, "give a file or a pipe that holds a recording")
+    return unreadable(str(path), "no such file" if missing else words(error), mend)
 
 
 def words(error: Exception) -> str:

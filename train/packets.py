@@ -1,7 +1,7 @@
 """Where the sound of packets lies in a file: FLAC, Ogg (Vorbis, Opus) and MPEG audio (MP3); see containers.py."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from .stretches import Bytes, Stretch
 
@@ -50,8 +50,6 @@ def _flac(source: Bytes, at: int) -> Found | None:
 
 FIRST, LAST = 2, 4
 """Flags of the first and the last page of a stream."""
-UNENDED = "its last page is missing"
-
 
 MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 """Each byte with its bits in reverse order."""
@@ -63,14 +61,33 @@ def _checksum(page: bytes) -> int:
     return int.from_bytes(crc.to_bytes(4, "little").translate(MIRRORED), "big")
 
 
+def marked(page: bytes, flags: int) -> bytes:
+    """A page with other flags."""
+    page = page[:5] + bytes([flags]) + page[6:]
+    return page[:22] + _checksum(page).to_bytes(4, "little") + page[26:]
+
+
+def _link(source: Bytes, begin: int, end: int, open_: Iterable[range], lost: str = "") -> Stretch:
+    """A stretch of pages; `open_` are the last ones of streams that lack the mark LAST; the decoder sees them with it."""
+    pieces: list[bytes | range] = []
+    for page in () if lost else sorted(open_, key=lambda page: page.start):
+        content = source.read(page.start, len(page))
+        pieces += [range(begin, page.start), marked(content, content[5] | LAST)]
+        begin = page.stop
+    return Stretch((*pieces, range(begin, end)), lost=lost, unmarked=bool(pieces))
+
+
 def _ogg(source: Bytes, at: int) -> Found | None:
     """A physical stream of Ogg: a stretch for each link of a chain, which begins with the first page of its streams.
 
-    It ends before a page that is damaged, or does not follow the one before: decoders go on behind it, too early.
+    It ends before a page that is damaged, or does not follow the one before: decoders go on behind it, too early. A
+    stream whose last page lacks the mark LAST may be whole: writers of live sound, such as Android's, know too late
+    which page that is.
     """
     stretches: list[Stretch] = []
     begin = position = at
     following: dict[bytes, int] = {}  # of each stream that goes on: the number of its next page
+    pages: dict[bytes, range] = {}  # and the bytes of its last one so far
     starting, lost, fault = True, "", ""
     while source.at(position, 4) == b"OggS":
         head = source.at(position, 27)
@@ -88,22 +105,21 @@ def _ogg(source: Bytes, at: int) -> Found | None:
             break
         first, stream, number = bool(head[5] & FIRST), head[14:18], int.from_bytes(head[18:22], "little")
         if first and not starting:
-            stretches.append(Stretch((range(begin, position),), lost=UNENDED if following else ""))
+            stretches.append(_link(source, begin, position, pages.values()))
             begin = position
             following.clear()
+            pages.clear()
         if not first and number != following.get(stream):
             fault = "a page of Ogg is missing or in a wrong place"
             break
-        following[stream] = number + 1 & 0xFFFFFFFF
+        following[stream], pages[stream] = number + 1 & 0xFFFFFFFF, range(position, end)
         if head[5] & LAST:
-            del following[stream]
+            del following[stream], pages[stream]
         starting, position = first, end
     behind = source.skip_tags(position)
     ends = behind >= source.size or source.is_container(behind)
-    if not fault and not lost and ends and following:
-        lost = UNENDED
     if position > begin or not stretches:
-        stretches.append(Stretch((range(begin, position),), lost=lost))
+        stretches.append(_link(source, begin, position, pages.values(), lost))
     if fault or lost or ends:
         return stretches, source.size if lost else position, fault
     if not following and source.size - position <= JUNK:

@@ -48,7 +48,9 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
             profiler.export_chrome_trace(str(temporary))
             temporary.with_name(f"{temporary.name}.tmp").unlink(missing_ok=True)  # what torch leaves of a failure
             if not temporary.read_bytes().rstrip().endswith(b"}"):  # torch does not say so
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                with temporary.open("ab") as file:
+                    file.write(bytes(1 << 20))  # tells why
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
     return {
         "steps": steps,
         "milliseconds_per_step": round(total / steps, 2),

@@ -102,6 +102,8 @@ class Stretch:
     """What is missing at its end."""
     counted: tuple[bytes | range, ...] = ()
     """Pieces under a header that counts the samples, for a decoder that expects fewer of the other pieces."""
+    unmarked: bool = False
+    """Whether it lacks the mark of its end, so that more may be missing."""
 
 
 class Pieces(io.RawIOBase):

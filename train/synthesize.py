@@ -19,7 +19,6 @@ import soxr
 from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 
-from .audio import LEAST_RATE
 from .errors import InputError, check_types
 from .files import new_folder
 from .manifest import write_part
@@ -28,7 +27,7 @@ from .sphere import write_flac
 from .utterance import PhoneTimes
 
 PREFIX = "synthetic"
-MOST_HERTZ = 655350
+LEAST_HERTZ, MOST_HERTZ = 1000, 655350
 WORDS_A_MINUTE = 80, 450
 """What espeak-ng speaks; it takes the nearest for others, in silence."""
 MOST_SPEAKERS = 1_000_000
@@ -71,8 +70,8 @@ class SynthesisOptions:
         for name in ("train", "dev", "test", "speakers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not LEAST_RATE <= self.sample_rate <= MOST_HERTZ:
-            raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_RATE} to {MOST_HERTZ} (FLAC's greatest)")
+        if not LEAST_HERTZ <= self.sample_rate <= MOST_HERTZ:
+            raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_HERTZ} to {MOST_HERTZ} (FLAC's greatest)")
         if self.seed < 0:
             raise InputError(f"seed is {self.seed}; it must be at least 0")
         if self.speakers > MOST_SPEAKERS:

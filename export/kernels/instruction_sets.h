@@ -1,6 +1,7 @@
 // The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of
 // a set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
-// declarations, dispatch, tests and benchmarks follow the list. With TETRAPHONE_SCALAR_ONLY it has the scalar set alone.
+// declarations, dispatch, tests and benchmarks follow the list. With TETRAPHONE_SCALAR_ONLY it has the scalar set
+// alone.
 
 #pragma once
 

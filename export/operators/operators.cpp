@@ -42,7 +42,8 @@ void Operator(KernelRuntimeContext& context, Span<EValue*> arguments) {
             arguments[i]->toTensor().size(0) == arguments[1]->toTensor().size(0);
   }
   if constexpr (kStates == 0) typed = typed && arguments[kWeights + 1]->isInt();
-  ET_KERNEL_CHECK_MSG(context, typed, InvalidArgument, , "x is float [T, inputs], a state float [hidden], weights uint8");
+  ET_KERNEL_CHECK_MSG(context, typed, InvalidArgument, ,
+                      "x is float [T, inputs], a state float [hidden], weights uint8");
 
   const Tensor& x = arguments[0]->toTensor();
   const Tensor& weights = arguments[kWeights]->toTensor();

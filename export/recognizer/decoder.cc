@@ -8,18 +8,17 @@
 
 #include "grammar.h"
 #include "heap_bytes.h"
+#include "limits.h"
 #include "numerics.h"
 
 namespace tetraphone {
 namespace {
 
-constexpr int kMostBeam = 256;
 constexpr int kMostContext = 4;
 constexpr std::int64_t kLag = 50;       // frames after its end at which the best prefix decides on a phone
-constexpr double kMostWeight = 1000.0;  // of grammar_scale and phone_bonus
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr int kNone = -1;
-constexpr std::size_t kMostPhones = 65534;  // a phone is 16 bits of Beam::Prefix::suffix
+static_assert(kMostPhones < 65535, "a phone is 16 bits of Beam::Prefix::suffix");
 
 // Of a score that is not finite, the nearest that is; of NaN the lowest.
 double Bounded(float score) {
@@ -690,11 +689,12 @@ Failure CheckOptions(const DecoderOptions& options) {
     return Refusal("a beam of " + std::to_string(options.beam) + "; give 1 to " + std::to_string(kMostBeam) +
                    ", or 0 for the best path");
   }
+  const std::string weight = std::to_string(static_cast<int>(kMostWeight));
   if (!(options.grammar_scale >= 0.0 && options.grammar_scale <= kMostWeight)) {
-    return Refusal("a grammar scale of " + std::to_string(options.grammar_scale) + "; give 0 to 1000");
+    return Refusal("a grammar scale of " + std::to_string(options.grammar_scale) + "; give 0 to " + weight);
   }
   if (!(std::fabs(options.phone_bonus) <= kMostWeight)) {
-    return Refusal("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -1000 to 1000");
+    return Refusal("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -" + weight + " to " + weight);
   }
   if (options.context < 0 || options.context > kMostContext) {
     return Refusal("a context of " + std::to_string(options.context) + " phones; give 0 to " +

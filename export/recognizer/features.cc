@@ -108,7 +108,8 @@ std::vector<Band> FilterBank(const FeatureOptions& options, std::size_t bins) {
 }
 
 Failure CheckBank(const FeatureOptions& o, const std::vector<Band>& bank) {
-  if (std::none_of(bank.begin(), bank.end(), [](const Band& band) { return band.weights.empty(); })) return std::nullopt;
+  const auto empty = [](const Band& band) { return band.weights.empty(); };
+  if (std::none_of(bank.begin(), bank.end(), empty)) return std::nullopt;
   return Refusal("bands", o.bands, "a window of " + Text(o.window_ms) + " ms resolves fewer");
 }
 

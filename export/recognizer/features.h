@@ -40,8 +40,8 @@ class FrontEndTables;
 
 class FrontEnd {
  public:
-  // mean, deviation: 4 * bands each, planar. Fails on options that CheckFeatures (limits.h) refuses, means and deviations
-  // that are not finite or beyond a million, deviations below a millionth.
+  // mean, deviation: 4 * bands each, planar. Fails on options that CheckFeatures (limits.h) refuses, means and
+  // deviations that are not finite or beyond a million, deviations below a millionth.
   static Result<std::shared_ptr<const FrontEndTables>> MakeTables(const FeatureOptions& options,
                                                                   std::vector<float> mean,
                                                                   std::vector<float> deviation);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "../kernels/layers.h"
+#include "resampler.h"
 #include "utf8.h"
 
 namespace tetraphone {
@@ -53,6 +55,33 @@ Failure CheckSize(const std::string& name, std::int64_t value, std::size_t most,
                  std::to_string(step) + " to " + std::to_string(most));
 }
 
+struct Magic {
+  std::size_t at;
+  std::string_view bytes;
+  const char* format;
+};
+
+constexpr Magic kForeign[] = {
+    {4, "ftyp3g", "3GPP (3gp)"},
+    {4, "ftypqt", "QuickTime (mov)"},
+    {4, "ftyp", "MPEG-4 (m4a, mp4)"},
+    {0, "\x1A\x45\xDF\xA3", "Matroska (mka, mkv, webm)"},
+    {0, "\x30\x26\xB2\x75\x8E\x66\xCF\x11", "Windows Media (wma, asf)"},
+    {0, "#!AMR", "AMR"},
+    {0, "\xFF\xF0", "AAC"},  // ADTS: MPEG-4 or MPEG-2, with a checksum or without
+    {0, "\xFF\xF1", "AAC"},
+    {0, "\xFF\xF8", "AAC"},
+    {0, "\xFF\xF9", "AAC"},
+    {0, "ADIF", "AAC"},
+    {28, "Speex   ", "Speex"},
+    {0, "\x0B\x77", "AC-3"},
+    {8, "AVI ", "AVI"},
+    {0, "FLV\1", "Flash Video (flv)"},
+    {0, "wvpk", "WavPack (wv)"},
+    {0, "MAC ", "Monkey's Audio (ape)"},
+    {0, "TTA1", "True Audio (tta)"},
+};
+
 }  // namespace
 
 Failure CheckPhones(const std::vector<std::string>& phones) {
@@ -91,6 +120,28 @@ Failure CheckNetwork(const NetworkSizes& network) {
   if (PackedBytes({kind->second, Format::kFloat32, widest, network.hidden}) == 0 ||
       PackedBytes({Kind::kLinear, Format::kFloat32, network.hidden, network.outputs}) == 0) {
     return Refusal("hidden is " + std::to_string(network.hidden) + "; a layer would take more than 2 GiB: give less");
+  }
+  return std::nullopt;
+}
+
+Failure CheckSound(std::int64_t rate, std::int64_t channels) {
+  const auto range = [](std::int64_t value, const char* of, int least, int most) {
+    return Refusal(std::to_string(value) + " " + of + "; give " + std::to_string(least) + " to " +
+                   std::to_string(most));
+  };
+  if (rate < Resampler::kLeastRate || rate > Resampler::kMostRate) {
+    return range(rate, "samples a second", Resampler::kLeastRate, Resampler::kMostRate);
+  }
+  if (channels < 1 || channels > kMostChannels) return range(channels, "channels", 1, kMostChannels);
+  return std::nullopt;
+}
+
+Failure CheckDecoded(const std::uint8_t* begin, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(begin), size);
+  for (const auto& [at, magic, format] : kForeign) {
+    if (size < at || bytes.compare(at, magic.size(), magic) != 0) continue;
+    return Refusal("it is " + std::string(format) + ", which is not decoded here; convert it, as by "
+                   "`ffmpeg -i INPUT output.wav`");
   }
   return std::nullopt;
 }

@@ -150,7 +150,9 @@ Failure Model::ReadInfo() {
   features.hop_ms = data.Get<double>("hop_ms");
   features.stack = data.Size("stack");
   features.stride = data.Size("stride");
-  if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) return Damaged(name_, failure->message);
+  if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) {
+    return Damaged(name_, failure->message);
+  }
   info_.frame_shift = data.Derived("frame_shift", features.shift());
   info_.frame_offset = data.Derived("frame_offset", features.offset());
   info_.delay = data.Derived("delay", features.delay());

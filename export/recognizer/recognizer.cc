@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "heap_bytes.h"
+#include "limits.h"
 #include "numerics.h"
 #include "resampler.h"
 
 namespace tetraphone {
 namespace {
 
-constexpr int kMostChannels = 64;
 // Samples that pass through at a time: memory does not follow the caller's blocks, and the kernels still get as many
 // frames at once as they can share weights over.
 constexpr std::size_t kPiece = 8000;
@@ -72,10 +72,7 @@ struct Stream::State {
   }
 
   Failure Checked(const float* samples, std::size_t frames, int new_rate, int new_channels) const {
-    if (new_channels < 1 || new_channels > kMostChannels) {
-      return Error{ErrorCode::kInvalidArgument,
-                   std::to_string(new_channels) + " channels; give 1 to " + std::to_string(kMostChannels)};
-    }
+    if (Failure failure = CheckSound(new_rate, new_channels)) return failure;
     if (options.channel >= new_channels) {
       return Error{ErrorCode::kInvalidArgument,
                    "the sound has no channel " + std::to_string(options.channel) + "; it has " +

@@ -56,8 +56,8 @@ class Stream {
 
   // Takes `frames` samples of each channel, interleaved, in [-1, 1]; hears StreamOptions::channel, resampled to the
   // model's rate. The first call of a stream fixes rate and channels. Fails, and takes nothing, on a rate or channel
-  // count that is impossible or differs from the first, where StreamOptions::channel is missing, and on a sample that is
-  // not finite.
+  // count that is impossible or differs from the first, where StreamOptions::channel is missing, and on a sample that
+  // is not finite.
   Failure Accept(const float* samples, std::size_t frames, int rate, int channels = 1);
   // No more samples follow: what the network still waited for is computed, provisional phones become final.
   Failure Finish();

@@ -164,6 +164,14 @@ TETRAPHONE_C_ABI int tetraphone_check_network(const char* kind, const char* dire
   return Checked([&] { return tetraphone::CheckNetwork({kind, direction, inputs, hidden, layers, outputs}); });
 }
 
+TETRAPHONE_C_ABI int tetraphone_check_sound(int64_t rate, int64_t channels) {
+  return Checked([&] { return tetraphone::CheckSound(rate, channels); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_decoded(const uint8_t* begin, size_t size) {
+  return Checked([&] { return tetraphone::CheckDecoded(begin, size); });
+}
+
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
   return Loaded([&] { return Recognizer::Load(path); });
 }

@@ -57,12 +57,15 @@ typedef struct {
 
 const char* tetraphone_error(void);
 
-/* What a model may be (limits.h), as the loader of files has it: 0, or an error that names the value and the limit. A
- * symbol is `sizes[i]` bytes of UTF-8. */
+/* What a model and a recording may be (limits.h), as the readers of files have it: 0, or an error that names the value
+ * and the limit. A symbol is `sizes[i]` bytes of UTF-8. */
 int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count);
 int tetraphone_check_features(const tetraphone_feature_options* options);
 int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden, int64_t layers,
                              int64_t outputs);
+int tetraphone_check_sound(int64_t rate, int64_t channels);
+/* Refuses a file that begins with these bytes, if it is known to be of a format that no reader of ours decodes. */
+int tetraphone_check_decoded(const uint8_t* begin, size_t size);
 
 tetraphone_handle tetraphone_recognizer_load(const char* path);
 tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name);

@@ -28,7 +28,7 @@ const std::vector<Phone> kPhones = {
 
 std::string Json(const std::string& name) {
   const std::string line = JsonLine({name, 0, {}});
-  const std::string head = "{\"recording\": \"", tail = "\", \"duration\": 0.0, \"phones\": []}\n";
+  const std::string head = "{\"recording\": \"", tail = "\", \"duration\": 0.0, \"phones\": [], \"problems\": []}\n";
   EXPECT_EQ(line.substr(0, head.size()), head);
   EXPECT_EQ(line.substr(line.size() - tail.size()), tail);
   return line.substr(head.size(), line.size() - head.size() - tail.size());
@@ -48,7 +48,9 @@ TEST(Json, IsThatOfTetraphoneRecognize) {
             "{\"recording\": \"a.wav\", \"duration\": 13.0, \"phones\": ["
             "{\"phone\": \"AA\", \"start\": 0.12, \"end\": 0.31, \"confidence\": 0.9743}, "
             "{\"phone\": \"T\", \"start\": 0.31, \"end\": 0.345, \"confidence\": 1.0}, "
-            "{\"phone\": \"\\u0283\", \"start\": 1.5, \"end\": 12.0, \"confidence\": 0.0}]}\n");
+            "{\"phone\": \"\\u0283\", \"start\": 1.5, \"end\": 12.0, \"confidence\": 0.0}], \"problems\": []}\n");
+  const std::string line = JsonLine({"a", 1, {}, {"a is cut", "a is \"b\""}});
+  EXPECT_EQ(line.substr(line.find("phones")), "phones\": [], \"problems\": [\"a is cut\", \"a is \\\"b\\\"\"]}\n");
 }
 
 TEST(Json, PhonesOfEqualLengthHaveEqualLengths) {
@@ -167,7 +169,7 @@ TEST_F(Comma, IsNotWritten) {
   ASSERT_STREQ(text, "1,5");
   ASSERT_EQ((std::ostringstream() << 1.5).str(), "1,5");
   EXPECT_EQ(TextLine(kPhones[0]), "    0.12     0.31  AA  0.97\n");
-  EXPECT_EQ(JsonLine({"a", 1.5, {}}), "{\"recording\": \"a\", \"duration\": 1.5, \"phones\": []}\n");
+  EXPECT_EQ(JsonLine({"a", 1.5, {}}), "{\"recording\": \"a\", \"duration\": 1.5, \"phones\": [], \"problems\": []}\n");
   EXPECT_EQ(AudacityLabels({kPhones[0]}), "0.120000\t0.310000\tAA\n");
   EXPECT_EQ(TextGrid({"a", 1.5, {}}).find(','), std::string::npos);
 }

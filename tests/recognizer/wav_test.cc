@@ -231,8 +231,8 @@ std::vector<Variant> Variants() {
       {"joined", Plain() + Plain(), Twice()},
       {"joined-sizes-unknown", Plain(Pcm(), 0xFFFFFFFF, 0xFFFFFFFF) + Plain(Pcm(), 0, 0), Twice()},
       {"joined-size-0", Plain(Pcm(), 0, 0) + Plain(Pcm(), 0x80000000, 0x80000024), Twice()},
-      {"joined-chunks-between", Riff(format + data + Chunk("LIST", "INFO")) + Riff(Chunk("JUNK", "abc") + format + data),
-       Twice()},
+      {"joined-chunks-between",
+       Riff(format + data + Chunk("LIST", "INFO")) + Riff(Chunk("JUNK", "abc") + format + data), Twice()},
       {"joined-other-coding", Plain() + form({3, 1, 32}, FloatPcm<float>()), Twice()},
       {"joined-empty-first", Plain("") + Plain()},
       {"riff-size-0", Plain(Pcm(), -1, 0)},
@@ -275,7 +275,8 @@ std::vector<Fault> Faults() {
       {"text", "Dear reader,\nthis is no recording.", "it is no WAV file"},
       {"zeros", std::string(300, '\0'), "it is no WAV file"},
       {"flac", "fLaC\0\0\0\x22" + std::string(60, 'x'), "it is no WAV file"},
-      {"riff-of-another-kind", Chunk("RIFF", "AVI " + data), "it is no WAV file"},
+      {"riff-of-another-kind", Chunk("RIFF", "WAVX" + data), "it is no WAV file"},
+      {"m4a", std::string("\0\0\0\x1c", 4) + "ftypM4A ", "it is MPEG-4 (m4a, mp4), which is not decoded here; convert"},
       {"rifx", big_endian, "RIFX"},
       {"no-chunk", Riff(""), "it ends before a data chunk"},
       {"no-data", Riff(Chunk("fmt ", Form{}.Content())), "it ends before a data chunk"},
@@ -290,6 +291,7 @@ std::vector<Fault> Faults() {
       {"rate-999", form({1, 1, 16, 999}), "999 samples a second"},
       {"rate-768001", form({1, 1, 16, 768001}), "768001 samples a second"},
       {"rate-greatest", form({1, 1, 16, -1}), "4294967295 samples a second"},
+      {"channels-1025", form({1, 1025}), "1025 channels; give 1 to 1024"},
       {"align-0", form({1, 1, 16, kRate, 0}), "0 bytes a frame, but 1 channels of 16 bits"},
       {"align-4", form({1, 1, 16, kRate, 4}), "4 bytes a frame, but 1 channels of 16 bits"},
       {"align-wraps", form({1, 32769, 16, kRate, 2}), "2 bytes a frame, but 32769 channels of 16 bits"},
@@ -356,8 +358,8 @@ TEST(Wav, AStreamCutWithinASampleSaysSo) {
 }
 
 std::string Joined(const Form& form, int samples, std::int64_t size = -1) {
-  return Riff(Chunk("fmt ", form.Content()) +
-              Chunk("data", std::string(static_cast<std::size_t>(samples * form.channels * form.bits / 8), '\0'), size));
+  const std::string silence(static_cast<std::size_t>(samples * form.channels * form.bits / 8), '\0');
+  return Riff(Chunk("fmt ", form.Content()) + Chunk("data", silence, size));
 }
 
 TEST(Wav, WhatFollowsAndCannotBeReadIsNamedWithItsSecond) {
@@ -425,10 +427,11 @@ std::string Opposed(double share, double loudness = 0.1) {
 
 TEST(Wav, ChannelsThatCancelOutAreTold) {
   const std::string says =
-      "tone.wav has channels that cancel out (opposite phase): their mean is all but silent; choose one, by --channel 0";
+      "tone.wav has channels that cancel out (opposite phase): their mean is all but silent; choose one, "
+      "by --channel 0";
   EXPECT_EQ(ReadWav(Opposed(0)).fault, says);
-  EXPECT_EQ(ReadWav(Opposed(0.17)).fault, says);  // the mean has share² / (2 + 2 (share - 1)²) of the energy
-  EXPECT_EQ(ReadWav(Opposed(0.21)).fault, "");
+  EXPECT_EQ(ReadWav(Opposed(0.58)).fault, says);  // the mean has share² / (2 + 2 (share - 1)²) of the energy
+  EXPECT_EQ(ReadWav(Opposed(0.6)).fault, "");
   EXPECT_EQ(ReadWav(Opposed(0, 1.2e-4)).fault, "") << "silence";
   EXPECT_EQ(ReadWav(Opposed(0, 1.6e-4)).fault, says);
   for (const int channel : {0, 1}) {
@@ -552,7 +555,7 @@ TEST(Wav, LoudSoundsAreNoWrongPairs) {
 }
 
 TEST(Wav, ManyChannelsAreAveraged) {
-  for (const int channels : {2, 3, 6, 64, 32767}) {
+  for (const int channels : {2, 3, 6, 64, 1024}) {
     std::string pcm;
     for (int frame = 0; frame < 3; ++frame) {
       for (int channel = 0; channel < channels; ++channel) pcm += Bytes<std::int16_t>(channel == 0 ? 16384 : 0);

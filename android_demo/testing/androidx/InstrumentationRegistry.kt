@@ -1,4 +1,5 @@
-// What Robolectric calls of androidx.test, which is not on Maven Central: five files of empty shells with the expected names.
+// What Robolectric calls of androidx.test, which is not on Maven Central: five files of empty shells with the expected
+// names.
 package androidx.test.platform.app
 
 import android.app.Instrumentation

@@ -24,6 +24,12 @@ bool Again(int descriptor, short events) {
 
 std::string Why() { return std::generic_category().message(errno); }
 
+const char* Mend() {
+  if (errno == ENOSPC || errno == EDQUOT) return "make room for it";
+  if (errno == EFBIG) return "raise the limit of the size of files (ulimit -f)";
+  return "send it elsewhere";
+}
+
 }  // namespace
 
 Result<ReadBytes> OpenBytes(const std::string& path) {
@@ -52,7 +58,7 @@ Failure WriteBytes(int descriptor, const std::string& bytes) {
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
     } else if (!Again(descriptor, POLLOUT)) {
-      return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + Why() + "; make room for it"};
+      return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + Why() + "; " + Mend()};
     }
   }
   return std::nullopt;

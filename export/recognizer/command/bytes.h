@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +12,14 @@
 #include "../result.h"
 
 namespace tetraphone {
+
+// A number; sound files' and all processors that we build for are little-endian.
+template <typename T>
+T As(const std::uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
 
 // Puts 1 to `size` bytes at `to` and gives how many; 0 at the end.
 using ReadBytes = std::function<Result<std::size_t>(std::uint8_t* to, std::size_t size)>;

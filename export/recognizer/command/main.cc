@@ -3,17 +3,19 @@
 #include <getopt.h>
 #include <unistd.h>
 
-#include <cctype>
-#include <cerrno>
+#include <charconv>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
+#include <locale>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../grammar.h"
+#include "../limits.h"
 #include "../recognizer.h"
 #include "../resampler.h"
 #include "capture.h"
@@ -83,24 +85,25 @@ Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text);
   std::exit(2);
 }
 
-constexpr double kUnlimited = std::numeric_limits<double>::max();
-
-double Number(const char* name, const char* text, double least, double greatest) {
-  char* end = nullptr;
-  errno = 0;
-  const double value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || errno != 0 || !(value >= least && value <= greatest)) {
-    char range[64] = "";
-    if (greatest < kUnlimited) std::snprintf(range, sizeof range, " from %g to %g", least, greatest);
-    WrongUsage(std::string("--") + name + " is " + text + ", not a number" + range);
-  }
-  return value;
+// A number of decimal digits, within limits.
+template <typename T>
+T Number(const char* name, const std::string& text, T least, T greatest) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  const auto [stop, error] = std::from_chars(text.data() + plus, end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= greatest) return value;
+  std::ostringstream says;
+  says.imbue(std::locale::classic());
+  says << "--" << name << " is \"" << text << "\"; give a " << (std::is_integral_v<T> ? "whole " : "") << "number from "
+       << least << " to " << greatest;
+  WrongUsage(says.str());
 }
 
-int Integer(const char* name, const char* text, int least, int greatest) {
-  const double value = Number(name, text, least, greatest);
-  if (value != static_cast<int>(value)) WrongUsage(std::string("--") + name + " is " + text + ", not a whole number");
-  return static_cast<int>(value);
+// A file's name, which may not be empty.
+std::string Path(const char* name, const std::string& text) {
+  if (text.empty()) WrongUsage(std::string(name) + " is empty (\"\"); give the name of a file");
+  return text;
 }
 
 Format FormatOf(const std::string& name) {
@@ -141,7 +144,7 @@ Options Parse(int count, char** arguments) {
   for (int key; (key = getopt_long(count, arguments, "m:f:h", kLong, nullptr)) != -1;) {
     switch (key) {
       case 'm':
-        options.model = optarg;
+        options.model = Path("--model", optarg);
         break;
       case 'f':
         options.format = FormatOf(optarg);
@@ -150,25 +153,25 @@ Options Parse(int count, char** arguments) {
         options.format = Format::kJson;
         break;
       case kRaw:
-        options.raw_rate = Integer("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
+        options.raw_rate = Number("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
         break;
       case kChannel:
-        options.channel = Integer("channel", optarg, 0, 65535);
+        options.channel = Number("channel", optarg, 0, kMostChannels - 1);
         break;
       case kMicrophone:
         options.microphone = true;
         break;
       case kBeam:
-        options.stream.decoder.beam = Integer("beam", optarg, 0, 1000000);
+        options.stream.decoder.beam = Number("beam", optarg, 0, kMostBeam);
         break;
       case kGrammar:
-        options.grammar = optarg;
+        options.grammar = Path("--grammar", optarg);
         break;
       case kGrammarScale:
-        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0, kUnlimited);
+        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0.0, kMostWeight);
         break;
       case kPhoneBonus:
-        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kUnlimited, kUnlimited);
+        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kMostWeight, kMostWeight);
         break;
       case 'h':
         PrintAndExit(Usage());
@@ -178,7 +181,7 @@ Options Parse(int count, char** arguments) {
         std::exit((std::fputs("--help tells the usage\n", stderr), 2));
     }
   }
-  options.recordings.assign(arguments + optind, arguments + count);
+  for (int i = optind; i < count; ++i) options.recordings.push_back(Path("the name of a recording", arguments[i]));
   const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
   if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
   if (options.microphone && options.channel > 0) WrongUsage("the microphone has channel 0 alone");
@@ -240,7 +243,10 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
     if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
     if (Failure failure = Take(options, stream, &recording)) return failure;
   }
-  if (!reader->fault().empty()) Say(reader->fault());
+  if (!reader->fault().empty()) {
+    Say(reader->fault());
+    recording.problems.push_back(reader->fault());
+  }
   return Finish(options, stream, &recording);
 }
 
@@ -303,6 +309,7 @@ int Run(Options options) {
 
 int main(int count, char** arguments) {
   std::setlocale(LC_CTYPE, "");
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, told in a sentence
   std::signal(SIGPIPE, SIG_DFL);  // a reader that left ends the process quietly, also where a parent ignores the signal
   try {
     return Run(Parse(count, arguments));

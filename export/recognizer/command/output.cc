@@ -104,8 +104,11 @@ std::string JsonLine(const RecognizedRecording& recording) {
   for (const Phone& phone : recording.phones) {
     if (json.back() == '}') json += ", ";
     json += "{\"phone\": " + Quoted(phone.symbol) + ", \"start\": " + Shortest(phone.start, kTimeDigits) +
-            ", \"end\": " + Shortest(phone.end, kTimeDigits) + ", \"confidence\": " + Shortest(phone.confidence, 4) + "}";
+            ", \"end\": " + Shortest(phone.end, kTimeDigits) +
+            ", \"confidence\": " + Shortest(phone.confidence, 4) + "}";
   }
+  json += "], \"problems\": [";
+  for (const std::string& problem : recording.problems) json += (json.back() == '"' ? ", " : "") + Quoted(problem);
   return json + "]}\n";
 }
 

@@ -19,6 +19,7 @@ struct RecognizedRecording {
   std::string name;
   double duration;  // seconds
   std::vector<Phone> phones;
+  std::vector<std::string> problems = {};  // why these are not the phones of the whole recording
 };
 
 // "    0.12     0.31  AA  0.97\n": start, end, phone, confidence.

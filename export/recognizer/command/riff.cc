@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "../limits.h"
 #include "../resampler.h"
 
 namespace tetraphone {
@@ -15,18 +16,12 @@ constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::size_t kContainerBytes = 12;  // "RIFF", a size, "WAVE"
 constexpr std::string_view kContainers[] = {"RIFF", "RF64", "BW64", "RIFX"};
 // Chunks that may follow the samples, also cut off.
-constexpr std::string_view kKnown[] = {"LIST", "list", "id3 ", "ID3 ", "iXML", "axml", "bext", "chna", "cue ", "plst",
-                                       "smpl", "inst", "acid", "fact", "PEAK", "JUNK", "junk", "PAD ", "pad ", "FLLR",
-                                       "_PMX", "afsp", "umid", "cart", "levl", "strc", "DISP", "SAUR", "minf", "elm1"};
+constexpr std::string_view kKnown[] = {
+    "LIST", "list", "INFO", "id3 ", "iD3 ", "Id3 ", "ID3 ", "iXML", "axml", "bext", "chna", "cue ", "plst",
+    "smpl", "inst", "acid", "fact", "PEAK", "JUNK", "junk", "PAD ", "pad ", "FLLR", "_PMX", "afsp", "NAME",
+    "AUTH", "ANNO", "MARK", "COMT", "APPL", "INST", "FVER", "(c) ", "umid", "cart", "levl", "strc", "slnt",
+    "DISP", "SAUR", "minf", "elm1", "regn"};
 constexpr std::uint8_t kGuidTail[] = {0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71};
-
-// WAV files and all processors that we build for are little-endian.
-template <typename T>
-T As(const std::uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
 
 bool Is(const std::uint8_t* bytes, std::string_view name) { return std::memcmp(bytes, name.data(), name.size()) == 0; }
 
@@ -51,10 +46,9 @@ Error Fault(const std::string& name, const std::string& what) {
   return Error{ErrorCode::kUnreadable, "cannot read the recording " + name + ": " + what};
 }
 
-Failure CheckRate(std::int64_t rate, const std::string& name) {
-  if (rate >= Resampler::kLeastRate && rate <= Resampler::kMostRate) return std::nullopt;
-  return Fault(name, std::to_string(rate) + " samples a second; give " + std::to_string(Resampler::kLeastRate) +
-                         " to " + std::to_string(Resampler::kMostRate));
+Failure CheckForm(std::int64_t rate, std::size_t channels, const std::string& name) {
+  const Failure failure = CheckSound(rate, static_cast<std::int64_t>(channels));
+  return failure ? Failure(Fault(name, failure->message)) : std::nullopt;
 }
 
 }  // namespace
@@ -71,7 +65,7 @@ Result<WavFile> WavFile::Open(ReadBytes read, const std::string& name) {
 }
 
 Result<WavFile> WavFile::Raw(ReadBytes read, const WavForm& form, const std::string& name) {
-  if (Failure failure = CheckRate(form.rate, name)) return *failure;
+  if (Failure failure = CheckForm(form.rate, form.channels, name)) return *failure;
   Result<ByteQueue> bytes = ByteQueue::Make(std::move(read));
   if (!bytes) return bytes.error();
   WavFile file(std::move(*bytes));
@@ -121,7 +115,8 @@ void WavFile::SkipTags() {
     const std::uint8_t* head = bytes_.data();
     const std::size_t size = bytes_.size();
     std::uint64_t tag = 0;
-    if (size >= 10 && Is(head, "ID3") && head[3] >= 2 && head[3] <= 4 && (head[6] | head[7] | head[8] | head[9]) < 128) {
+    const bool sized = size >= 10 && (head[6] | head[7] | head[8] | head[9]) < 128;
+    if (sized && Is(head, "ID3") && head[3] >= 2 && head[3] <= 4) {
       for (std::size_t i = 6; i < 10; ++i) tag = tag << 7 | head[i];
       tag += 10 + ((head[5] & 0x10) != 0 ? 10 : 0);
     } else if (size >= 3 && Is(head, "TAG")) {
@@ -178,6 +173,9 @@ Failure WavFile::ReadHeader(const std::string& name) {
     return Fault(name, "it is big-endian (RIFX); convert it to an ordinary WAV file");
   }
   if (!AtContainer()) {
+    (void)bytes_.Need(kMagicBytes);
+    const Failure foreign = CheckDecoded(bytes_.data(), bytes_.size());
+    if (foreign) return Fault(name, foreign->message);
     return Fault(name, "it is no WAV file; convert it, or give it to `tetraphone recognize`, which reads more formats");
   }
   std::uint64_t riff_size = As<std::uint32_t>(bytes_.data() + 4);
@@ -243,7 +241,7 @@ Failure WavFile::ReadFormat(const std::uint8_t* chunk, std::size_t size, const s
   }
   const std::int64_t rate = As<std::uint32_t>(chunk + 4);
   form_.rate = static_cast<int>(std::min<std::int64_t>(rate, Resampler::kMostRate + 1));
-  return CheckRate(rate, name);
+  return CheckForm(rate, form_.channels, name);
 }
 
 // Behind the head of the data chunk; `riff_end` is 0 where it is not known.

@@ -1,7 +1,7 @@
 // The chunks of a WAV file, or of several joined end to end, as they come through a pipe.
 //
-// A chunk's size holds unless it is 0, at least kUnknownFrom (their writers did not know it), or beyond the end. Samples
-// end where it says, or where the next container begins. train/containers.py has the same rules.
+// A chunk's size holds unless it is 0, at least kUnknownFrom (their writers did not know it), or beyond the end.
+// Samples end where it says, or where the next container begins. train/containers.py has the same rules.
 
 #pragma once
 

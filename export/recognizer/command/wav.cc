@@ -10,14 +10,6 @@
 namespace tetraphone {
 namespace {
 
-// WAV files and all processors that we build for are little-endian.
-template <typename T>
-T As(const std::uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
 // ITU-T G.711, on the scale of 16-bit samples.
 int ALaw(unsigned code) {
   code ^= 0x55;

@@ -13,8 +13,9 @@
 
 namespace tetraphone {
 
-// Of the channels' mean energy over a recording: where that of their mean is less, they cancel out.
-constexpr double kCancelled = 0.01;
+// Of the channels' mean energy over a recording: where that of their mean is less, they cancel out. As in
+// train/audio.py, which has the reason.
+constexpr double kCancelled = 0.15;
 // Mean energy of the channels (1: full scale) up to which nothing cancels out.
 constexpr double kSilent = 1e-8;
 

@@ -125,8 +125,8 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     )
 
     /**
-     * null: the default of the C++ recogniser, which alone knows it. [channel] is the one that is heard, counted from 0;
-     * by default the mean of all.
+     * null: the default of the C++ recogniser, which alone knows it. [channel] is the one that is heard, counted from
+     * 0; by default the mean of all.
      */
     data class Options(
         val beam: Int? = null,

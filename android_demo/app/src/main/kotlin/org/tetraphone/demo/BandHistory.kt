@@ -8,7 +8,7 @@ class BandHistory(val bands: Int, val hop: Double, private val capacity: Int = 3
     var frames = 0
         private set
 
-    /** Oldest frame that is still kept: half of the room is never read, so that nothing is overwritten under a reader. */
+    /** Oldest frame that is still kept: half of the room is never read, so nothing is overwritten under a reader. */
     val first: Int get() = maxOf(0, frames - capacity / 2)
 
     /** Appends [energies] (n · bands). */

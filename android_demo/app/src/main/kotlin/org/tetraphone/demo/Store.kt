@@ -3,7 +3,7 @@ package org.tetraphone.demo
 import android.os.Handler
 import android.os.Looper
 
-/** The state, changed by any thread, and those on the main thread who watch it: told of the newest as soon as it can. */
+/** The state, changed by any thread, and those on the main thread who watch it: told the newest as soon as it can. */
 internal class Store {
     private val main = Handler(Looper.getMainLooper())
     private val observers = LinkedHashSet<(UiState) -> Unit>() // main thread only

@@ -87,7 +87,7 @@ data class PractiseState(
     val result: List<Aligned>? = null,
 )
 
-/** One place of an alignment: expected and heard are equal (right), differ (different), or one is null (missed, added). */
+/** A place of an alignment: expected and heard are equal (right) or differ, or one is null (missed, added). */
 data class Aligned(val expected: String?, val heard: String?)
 
 data class MeasureState(

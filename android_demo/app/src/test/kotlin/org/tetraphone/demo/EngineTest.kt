@@ -289,7 +289,7 @@ class EngineTest {
 
     private fun idle() = shadowOf(Looper.getMainLooper()).idle()
 
-    /** A microphone that plays a recording, then is silent; never far ahead of the recogniser, so that nothing is lost. */
+    /** A microphone that plays a recording, then is silent; never far ahead of the recogniser: nothing is lost. */
     private inner class Player(val sound: ShortArray, private val most: () -> Int = { 320 }) :
         ShadowAudioRecord.AudioRecordSource {
         @Volatile

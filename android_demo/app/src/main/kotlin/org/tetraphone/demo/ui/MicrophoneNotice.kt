@@ -7,7 +7,7 @@ import org.tetraphone.demo.MicrophoneState
 import org.tetraphone.demo.R
 import org.tetraphone.demo.UiState
 
-/** Why the app asks for the microphone, that it may not use it, or what keeps it from hearing; nothing if all is well. */
+/** Why the app asks for the microphone, that it may not use it, or what keeps it from hearing; else nothing. */
 internal class MicrophoneNotice(context: Context, private val host: Host, purpose: Purpose) : LinearLayout(context) {
     private val message = context.text().apply { accessibilityLiveRegion = ACCESSIBILITY_LIVE_REGION_POLITE }
     private val button = context.button(R.style.PlainButton) {
