@@ -94,7 +94,7 @@ def test_a_file_that_cannot_grow_is_one_sentence_and_the_old_one_stays(
     assert os.listdir(tmp_path) == ["file.npz"]
 
 
-@pytest.mark.parametrize("greatest", [0, 100, 3000, 15_000])
+@pytest.mark.parametrize("greatest", [0, 100, 3000, 12_000])
 def test_a_checkpoint_that_cannot_grow_says_why(greatest: int, tmp_path: Path) -> None:
     """torch's own writer does not."""
     checkpoint, path = make_checkpoint(hidden=16), tmp_path / "model.pt"
@@ -103,7 +103,7 @@ def test_a_checkpoint_that_cannot_grow_says_why(greatest: int, tmp_path: Path) -
         checkpoint.save(path)
     assert path.read_bytes() == b"old"
     checkpoint.save(path)
-    assert path.stat().st_size > 15_000
+    assert path.stat().st_size > 12_000
 
 
 def test_what_cannot_be_added_leaves_what_was_there(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def marked(page: bytes, flags: int) -> bytes:
 
 
 def _link(source: Bytes, begin: int, end: int, open_: Iterable[range], lost: str = "") -> Stretch:
-    """A stretch of pages; `open_` are the last ones of streams that lack the mark LAST; the decoder sees them with it."""
+    """A stretch of pages; `open_` are the last of streams that lack the mark LAST; the decoder sees them with it."""
     pieces: list[bytes | range] = []
     for page in () if lost else sorted(open_, key=lambda page: page.start):
         content = source.read(page.start, len(page))
