@@ -275,7 +275,7 @@ std::vector<Fault> Faults() {
       {"text", "Dear reader,\nthis is no recording.", "it is no WAV file"},
       {"zeros", std::string(300, '\0'), "it is no WAV file"},
       {"flac", "fLaC\0\0\0\x22" + std::string(60, 'x'), "it is no WAV file"},
-      {"riff-of-another-kind", Chunk("RIFF", "WAVX" + data), "it is no WAV file"},
+      {"riff-of-another-kind", Chunk("RIFF", "AVI " + data), "it is AVI, which is not decoded here; convert it"},
       {"m4a", std::string("\0\0\0\x1c", 4) + "ftypM4A ", "it is MPEG-4 (m4a, mp4), which is not decoded here; convert"},
       {"rifx", big_endian, "RIFX"},
       {"no-chunk", Riff(""), "it ends before a data chunk"},
