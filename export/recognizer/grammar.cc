@@ -96,9 +96,9 @@ class Reader {
     return Line(line);
   }
 
-  Failure Line(const std::string& line) {
-    const bool marked = ++line_ == 1 && line.rfind(kByteOrderMark, 0) == 0;
-    const std::vector<std::string> fields = Words(marked ? line.substr(kByteOrderMark.size()) : line);
+  Failure Line(std::string& line) {
+    if (++line_ == 1 && line.rfind(kByteOrderMark, 0) == 0) line.erase(0, kByteOrderMark.size());
+    const std::vector<std::string> fields = Words(line);
     if (fields.empty()) return std::nullopt;
     return fields.size() <= 2 ? Final(fields) : Arc(fields);
   }
