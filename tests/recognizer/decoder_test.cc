@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -196,7 +197,7 @@ std::vector<Token> Exhaustive(const Scores& scores, const std::function<double(c
 const std::vector<std::string> kPhones = {"A", "B", "C"};
 
 std::string Written(const std::string& text) {
-  const std::string path = testing::TempDir() + "decoder_test.txt";
+  const std::string path = testing::TempDir() + "decoder_test-" + std::to_string(getpid()) + ".txt";
   std::ofstream(path, std::ios::binary) << text;
   return path;
 }
