@@ -69,15 +69,15 @@ types: setup
 	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone.train -p tetraphone.quant -p tetraphone.export
 
 cpp-tests: setup
-	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/cpp -B build/cpp -G Ninja
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/native/kernels -B build/cpp -G Ninja
 	$(BIN)/cmake --build build/cpp
 	$(BIN)/ctest --test-dir build/cpp --verbose
 
 arm-tests: setup
-	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/cpp/aarch64.sh build/cpp-aarch64
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/kernels/aarch64.sh build/cpp-aarch64
 
 # Native, with ThreadSanitizer, and with the fuzz targets under AddressSanitizer; pytest runs what is built here.
-RECOGNIZER := $(BIN)/cmake -S tests/recognizer -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+RECOGNIZER := $(BIN)/cmake -S tests/native/recognizer -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
               -DPython_ROOT_DIR=$(CURDIR)/.venv -DPython_FIND_VIRTUALENV=ONLY
 recognizer-tests: setup
 	$(RECOGNIZER) -B build/recognizer
@@ -99,11 +99,11 @@ FUZZ_SECONDS ?= 3600
 fuzz: setup build/fuzz/ready
 	for target in wav program model chunks; do \
 	  mkdir -p build/fuzz/$$target; seeds=$$target; test $$target != program || seeds=model; \
-	  TETRAPHONE_FUZZ_MODEL=tests/fuzz/corpus/model/qlstm-int8.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
-	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/fuzz/corpus/$$seeds || exit 1; done
+	  TETRAPHONE_FUZZ_MODEL=tests/native/fuzz/corpus/model/qlstm-int8.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
+	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/native/fuzz/corpus/$$seeds || exit 1; done
 
 arm-recognizer: setup
-	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/recognizer/aarch64.sh build/recognizer-aarch64
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/recognizer/aarch64.sh build/recognizer-aarch64
 
 # The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
 android: build/android/prepared
@@ -151,7 +151,7 @@ mutants: .venv/mutants
 .venv/mutants: .venv/ready
 	$(BIN)/python -c 'import tomllib as t; print(*t.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["mutants"], sep="\n")' > .venv/requirements-mutants.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements-mutants.txt
-	$(BIN)/pytest -q tests/test_mutants.py
+	$(BIN)/pytest -q tests/models/test_mutants.py
 	touch $@
 
 clean:

@@ -34,7 +34,7 @@ host_library() {
 stand_in() {
   needs "the APK" aarch64-linux-gnu-g++:g++-aarch64-linux-gnu || return 1
   local wheel java
-  wheel=$(bash tests/recognizer/aarch64_wheel.sh build/recognizer-aarch64) || exit 1
+  wheel=$(bash tests/native/recognizer/aarch64_wheel.sh build/recognizer-aarch64) || exit 1
   java=$(dirname "$(dirname "$(realpath "$(command -v javac)")")")  # for its headers
   quietly "$build/stand-in.log" cmake -S android_demo/recognizer/src/main/cpp -B "$build/stand-in" -G Ninja \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc \

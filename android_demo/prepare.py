@@ -15,15 +15,15 @@ from pathlib import Path
 import soundfile
 import torch
 
-from tetraphone.export.recipe import read_recipe
+from tetraphone.commands.recipe import read_recipe
+from tetraphone.common.phones import ARPABET
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizeOptions
-from tetraphone.train.audio import read_recording
-from tetraphone.train.features import Normalisation
-from tetraphone.train.model import AcousticModel, Checkpoint
+from tetraphone.sound.audio import read_recording
+from tetraphone.sound.features import Normalisation
+from tetraphone.train.network.model import AcousticModel, Checkpoint
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.phones import ARPABET
 
 HERE = Path(__file__).parent
 UNTRAINED = {

@@ -16,14 +16,14 @@ from typing import Any
 
 import tyro
 
-from tetraphone.export.recipe import Recipe, changed, read_recipe, teach
-from tetraphone.train.errors import DivergedError, InputError
-from tetraphone.train.files import machine, write_atomically
-from tetraphone.train.model import outputs
+from tetraphone.commands.recipe import Recipe, changed, read_recipe, teach
+from tetraphone.common.errors import DivergedError, InputError
+from tetraphone.common.files import machine, write_atomically
+from tetraphone.common.phones import ARPABET
+from tetraphone.common.progress import say
+from tetraphone.train.loop.training import METRICS, read_metrics, train
+from tetraphone.train.network.model import outputs
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.phones import ARPABET
-from tetraphone.train.progress import say
-from tetraphone.train.training import METRICS, read_metrics, train
 
 ROWS: dict[str, dict[str, Any]] = {
     "as the recipe": {},

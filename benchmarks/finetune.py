@@ -15,17 +15,17 @@ from pathlib import Path
 
 import tyro
 
-from tetraphone.train.data import extract
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import machine, write_atomically
-from tetraphone.train.manifest import write_manifest
-from tetraphone.train.model import load_checkpoint
-from tetraphone.train.objective import enumerate_scores
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import machine, write_atomically
+from tetraphone.common.progress import say
+from tetraphone.corpora.manifest import write_manifest
+from tetraphone.corpora.preparation.timit import TO_39, TO_48, read_timit
+from tetraphone.recognition.scoring import Errors, best_path
+from tetraphone.train.data.store import extract
+from tetraphone.train.loop.training import MODEL, SPEEDS, train
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.objectives.objective import enumerate_scores
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.progress import say
-from tetraphone.train.scoring import Errors, best_path
-from tetraphone.train.timit import TO_39, TO_48, read_timit
-from tetraphone.train.training import MODEL, SPEEDS, train
 
 
 @dataclass(frozen=True)

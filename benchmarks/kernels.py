@@ -34,9 +34,9 @@ from hot_loop import find_llvm_mca, share_of_peak
 from peers_programs import Case, expanded, input_frames, write_ours, write_xnnpack
 from torch import Tensor
 
+from tetraphone.common.files import machine
+from tetraphone.common.native import library
 from tetraphone.export.operators import instruction_set
-from tetraphone.train.files import machine
-from tetraphone.train.native import library
 
 FORMATS = ("float32", "int8", "int4")
 CASES = {

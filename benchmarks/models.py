@@ -28,21 +28,21 @@ import tyro
 from peer import DECODER
 from scipy.signal import butter, sosfilt
 
-from tetraphone.export.model import load_model
-from tetraphone.export.recipe import read_recipe
+from tetraphone.commands.recipe import read_recipe
+from tetraphone.common.files import machine
+from tetraphone.common.phones import ARPABET
+from tetraphone.common.progress import Progress
+from tetraphone.corpora.corpus import read_corpus
+from tetraphone.corpora.dictionary import pronounce, read_dictionary
+from tetraphone.corpora.preparation.timit import folded, read_timit, scored
+from tetraphone.evaluation.model import load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
-from tetraphone.train.audio import Samples, read_recording
-from tetraphone.train.confidence import calibration_error
-from tetraphone.train.corpus import read_corpus
-from tetraphone.train.dictionary import pronounce, read_dictionary
-from tetraphone.train.files import machine
+from tetraphone.recognition.confidence import calibration_error
+from tetraphone.recognition.scoring import Errors, matches
+from tetraphone.sound.audio import Samples, read_recording
+from tetraphone.train.loop.resume import recorded
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.phones import ARPABET
-from tetraphone.train.progress import Progress
-from tetraphone.train.resume import recorded
-from tetraphone.train.scoring import Errors, matches
-from tetraphone.train.timit import folded, read_timit, scored
 
 RATE = 16000
 FIGURES = "figures.json"

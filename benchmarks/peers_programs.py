@@ -24,8 +24,8 @@ from tetraphone.export.tflite import Expanded
 from tetraphone.export.writer import packed_layers
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizeOptions
-from tetraphone.train.features import FeatureOptions, Normalisation
-from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.sound.features import FeatureOptions, Normalisation
+from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions
 
 
 @dataclass(frozen=True)

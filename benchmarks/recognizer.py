@@ -26,8 +26,8 @@ import soundfile
 import tyro
 from peer import DECODER
 
-from tetraphone.train.audio import Samples, read_recording
-from tetraphone.train.files import machine
+from tetraphone.common.files import machine
+from tetraphone.sound.audio import Samples, read_recording
 
 RATE = 16000
 PEER = """

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import tyro
 
-from tetraphone.export.recipe import read_recipe
+from tetraphone.commands.recipe import read_recipe
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import machine, write_atomically
+from tetraphone.common.progress import Progress
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.weights import GREATEST, WeightFormat
-from tetraphone.train.data import extract
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import machine, write_atomically
-from tetraphone.train.model import load_checkpoint
-from tetraphone.train.objective import evaluate_store
+from tetraphone.train.data.store import extract
+from tetraphone.train.loop.training import SPEEDS, read_training_sets
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.objectives.objective import evaluate_store
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.progress import Progress
-from tetraphone.train.training import SPEEDS, read_training_sets
 
 
 @dataclass(frozen=True)

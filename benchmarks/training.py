@@ -22,12 +22,12 @@ import torch
 import tyro
 from tyro.conf import arg
 
-from tetraphone.export.benchmark import TrainingBenchmark, alternate, benchmark_training, measured_step
-from tetraphone.train.corpus import read_corpus
-from tetraphone.train.data import extract
-from tetraphone.train.errors import InputError
-from tetraphone.train.features import FeatureOptions
-from tetraphone.train.files import machine
+from tetraphone.commands.benchmark import TrainingBenchmark, alternate, benchmark_training, measured_step
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import machine
+from tetraphone.corpora.corpus import read_corpus
+from tetraphone.sound.features import FeatureOptions
+from tetraphone.train.data.store import extract
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import library
 from tetraphone.quant.weights import GROUP_WEIGHTS
-from tetraphone.train.errors import InputError
-from tetraphone.train.native import library
 
 
 class Kind(IntEnum):

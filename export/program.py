@@ -17,8 +17,8 @@ from executorch.runtime import Runtime
 from torch import Tensor, nn
 from torch.export import Dim
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.native import library
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import library
 
 from .operators import OPERATORS, Kind
 

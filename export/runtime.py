@@ -11,8 +11,8 @@ import torch
 from executorch.runtime import Runtime, Verification
 from torch import Tensor
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.native import library
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import library
 
 from .program import MAX_FRAMES
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import write_atomically
-from tetraphone.train.layers import Recurrent, cell
-from tetraphone.train.model import AcousticModel, Checkpoint
-from tetraphone.train.progress import library_log
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import write_atomically
+from tetraphone.common.progress import library_log
+from tetraphone.train.network.layers import Recurrent, cell
+from tetraphone.train.network.model import AcousticModel, Checkpoint
 
 TOLERANCE = 1e-4
 """Greatest difference of a score between the checkpoint and the file: the rounding of sums over some frames."""

@@ -8,17 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import revision, write_atomically
+from tetraphone.common.native import PACKAGE, check_network
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import revision, write_atomically
-from tetraphone.train.layers import Recurrent
-from tetraphone.train.model import Checkpoint
-from tetraphone.train.native import PACKAGE, check_network
+from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.train.network.layers import Recurrent
+from tetraphone.train.network.model import Checkpoint
 
 from .operators import Format, Kind, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
-from .recognizer import Recognizer
 from .runtime import Program
 
 FLOAT_TOLERANCE = 1e-3

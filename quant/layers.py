@@ -7,8 +7,8 @@ a step of the hidden state now and then.
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError, typed
-from tetraphone.train.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
+from tetraphone.common.errors import InputError, typed
+from tetraphone.train.network.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
 
 from .weights import QuantizedWeight, WeightFormat, quantize_frame
 

@@ -11,9 +11,9 @@ from torchao.core.config import AOBaseConfig
 from torchao.quantization import quantize_
 from torchao.quantization.transform_module import register_quantize_module_handler
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.layers import Recurrent
-from tetraphone.train.model import Checkpoint, from_content, read_content
+from tetraphone.common.errors import InputError
+from tetraphone.train.network.layers import Recurrent
+from tetraphone.train.network.model import Checkpoint, from_content, read_content
 
 from .layers import QuantizedLinear, QuantizedRecurrent
 from .weights import GREATEST, QuantizedWeight, QuantizeOptions, WeightFormat

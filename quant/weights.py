@@ -12,8 +12,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.errors import InputError, check_types, typed
-from tetraphone.train.quaternion import check_tensor
+from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.train.network.quaternion import check_tensor
 
 WeightFormat = Literal["int8", "int4"]
 

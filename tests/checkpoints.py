@@ -4,16 +4,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tetraphone.common.phones import ARPABET
 from tetraphone.export.operators import Format, Kind, pack
 from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.writer import metadata
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions
-from tetraphone.train.confidence import Confidence
-from tetraphone.train.features import FeatureOptions, Normalisation
-from tetraphone.train.layers import Recurrent
-from tetraphone.train.model import AcousticModel, Checkpoint, NetworkOptions
-from tetraphone.train.phones import ARPABET
+from tetraphone.recognition.confidence import Confidence
+from tetraphone.sound.features import FeatureOptions, Normalisation
+from tetraphone.train.network.layers import Recurrent
+from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions
 
 FORMATS = ("float32", "int8", "int4")
 

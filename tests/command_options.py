@@ -13,12 +13,16 @@ import torch
 from checkpoints import make_checkpoint
 from options import FEATURES, GENERAL, World, options_of, row
 
-from tetraphone.export import benchmark, cli, microphone, model
-from tetraphone.export.model import load_model
-from tetraphone.export.recognizer import Recognizer, StreamOptions
+from tetraphone.commands import benchmark
+from tetraphone.commands import main as cli
+from tetraphone.corpora.corpus import read_corpus
+from tetraphone.corpora.preparation import synthesize
+from tetraphone.evaluation import model
+from tetraphone.evaluation.model import load_model
 from tetraphone.quant.quantize import load
-from tetraphone.train import experiments, synthesize
-from tetraphone.train.corpus import read_corpus
+from tetraphone.recognition import microphone
+from tetraphone.recognition.recognizer import Recognizer, StreamOptions
+from tetraphone.train.reproduction import experiments
 
 # Corpora.
 

@@ -10,7 +10,7 @@ import soundfile
 import torch
 from interrupted import InProcess
 
-from tetraphone.train import data
+from tetraphone.train.data import store as data
 
 RATE = 16000
 PHONES = ("AH", "S", "IY", "M", "OW", "T")

@@ -13,9 +13,10 @@ from typing import Any
 
 import torch
 
-from tetraphone.train import data, training
+from tetraphone.train.data import store as data
+from tetraphone.train.loop import training
+from tetraphone.train.loop.training import Run, train
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.training import Run, train
 
 MOMENTS = (
     (Run, "train_step"),
@@ -46,7 +47,7 @@ def silent(_: str) -> None: ...
 def warm() -> multiprocessing.context.ForkServerContext:
     """Starts processes that need not import torch and its like again."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.training"])
+    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.loop.training"])
     return context
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from lhotse import CutSet, Recording, RecordingSet, SupervisionSegment, SupervisionSet
 from lhotse.supervision import AlignmentItem
 
-from tetraphone.train import stream
-from tetraphone.train.audio import read_recording
-from tetraphone.train.corpus import read_corpus
-from tetraphone.train.sources import Item, find_source
-from tetraphone.train.transcripts import Reading, Transcripts
+from tetraphone.corpora.corpus import read_corpus
+from tetraphone.corpora.sources import Item, find_source
+from tetraphone.corpora.transcripts import Reading, Transcripts
+from tetraphone.sound.audio import read_recording
+from tetraphone.train.data import stream
 
 RATE = 16000
 SOUND = np.round(0.1 * np.random.default_rng(0).standard_normal((8 * RATE, 2)) * 32768).astype(np.int16)

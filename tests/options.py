@@ -11,12 +11,12 @@ import torch
 import tyro
 from checkpoints import make_checkpoint
 
-from tetraphone.export import cli
-from tetraphone.export.cli import main
+from tetraphone.commands import main as cli
+from tetraphone.commands.main import main
 from tetraphone.export.writer import export
-from tetraphone.train.data import Batch, StoredBatches
-from tetraphone.train.features import FeatureOptions
-from tetraphone.train.training import Run
+from tetraphone.sound.features import FeatureOptions
+from tetraphone.train.data.store import Batch, StoredBatches
+from tetraphone.train.loop.training import Run
 
 Option = tuple[str, str]
 """A command, such as "corpus prepare", and an option of it as the user writes it."""

@@ -11,18 +11,18 @@ import torch
 from checkpoints import make_checkpoint
 from options import FEATURES, SMALL, Prepared, World, row
 
-from tetraphone.export import recipe
+from tetraphone.commands import recipe
+from tetraphone.corpora.corpus import read_corpus
 from tetraphone.quant.aware import rounded
-from tetraphone.train import training
-from tetraphone.train.augment import Acoustics, VocalTract
-from tetraphone.train.corpus import read_corpus
-from tetraphone.train.hmm import Topology, even_alignment
-from tetraphone.train.model import Checkpoint
-from tetraphone.train.objective import Alignments, Ctc, Frames
+from tetraphone.train.data.augment import Acoustics, VocalTract
+from tetraphone.train.data.stream import StreamedBatches
+from tetraphone.train.loop import training
+from tetraphone.train.network.model import Checkpoint
+from tetraphone.train.network.quaternion import norm
+from tetraphone.train.objectives.hmm import Topology, even_alignment
+from tetraphone.train.objectives.objective import Alignments, Ctc, Frames
+from tetraphone.train.objectives.teacher import Distilled
 from tetraphone.train.options import TrainOptions
-from tetraphone.train.quaternion import norm
-from tetraphone.train.stream import StreamedBatches
-from tetraphone.train.teacher import Distilled
 
 UNSIZED = SMALL[4:6] + SMALL[8:]
 """Without hidden, layers and bands, which a start brings."""

@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .errors import InputError, check_types
-from .features import FeatureOptions
-from .model import NetworkOptions
+from tetraphone.common.errors import InputError, check_types
+from tetraphone.sound.features import FeatureOptions
+from tetraphone.train.network.model import NetworkOptions
 
 MOST_THREADS = 1024
 """What torch's pool cannot start ends the process."""

@@ -10,9 +10,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from .features import Frames
-from .files import write_atomically
-from .phones import TimedPhone
+from tetraphone.common.files import write_atomically
+from tetraphone.common.phones import TimedPhone
+from tetraphone.sound.features import Frames
 
 matplotlib.use("Agg")
 

@@ -20,9 +20,9 @@ from typing import IO, Annotated, Any
 
 import tyro
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import machine
-from tetraphone.train.progress import Progress, say
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import machine
+from tetraphone.common.progress import Progress, say
 
 from . import report
 from .cpp_edits import cpp_edits

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from threading import Lock, Timer
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import write_atomically
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import write_atomically
 
 from .mutant import Mutant, digest
 from .native_lines import Lines, executed, programs_of

@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tetraphone.train.errors import InputError
-from tetraphone.train.files import write_atomically
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import write_atomically
 
 from .mutant import Mutant, wilson
 

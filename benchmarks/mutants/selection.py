@@ -9,7 +9,7 @@ from typing import Any
 
 import coverage
 
-from tetraphone.train.files import write_atomically
+from tetraphone.common.files import write_atomically
 
 from .mutant import digest
 

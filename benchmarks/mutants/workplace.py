@@ -10,7 +10,7 @@ from compileall import compile_dir
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
-from tetraphone.train.errors import InputError
+from tetraphone.common.errors import InputError
 
 ARCHITECTURES = {"arm64", "aarch64", "x86_64", "x86"}
 """Folders of sources for one processor: no mutants, since no machine runs the tests of all."""

@@ -1,4 +1,4 @@
-// The recogniser's C interface (export/recognizer/recognizer_c.h) for PhonemeRecognizer.kt. Kotlin checks counts and
+// The recogniser's C interface (native/capi/recognizer_c.h) for PhonemeRecognizer.kt. Kotlin checks counts and
 // locks; here arguments are converted and failures thrown. Texts travel as UTF-8 in byte arrays: JNI's own strings are
 // of another encoding.
 

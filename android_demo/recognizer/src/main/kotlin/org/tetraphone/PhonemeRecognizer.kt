@@ -18,7 +18,7 @@ import java.io.File
  *
  * May be used from any threads; calls wait for one another, [close] for a call in progress. After [close] every call
  * throws [IllegalStateException]. What the recogniser refuses throws [RecognizerException]. The meaning of everything
- * is that of export/recognizer/recognizer.h.
+ * is that of native/recognizer/recognizer.h.
  */
 class PhonemeRecognizer private constructor(private val recognizer: Long, options: Options) : AutoCloseable {
     private val lock = Any()

@@ -1,0 +1,198 @@
+"""From corpora to models that ship, by a file of options: `tetraphone train --recipe`."""
+
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
+from itertools import chain
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from tetraphone.common.errors import InputError, typed
+from tetraphone.common.files import claimed, write_atomically
+from tetraphone.corpora.corpus import Corpus
+from tetraphone.evaluation.model import calibrate
+from tetraphone.export.writer import export
+from tetraphone.quant.aware import rounded
+from tetraphone.quant.quantize import quantize
+from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
+from tetraphone.train.loop.training import MODEL, read_training_sets, train
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.options import TrainOptions
+
+RECIPES = resources.files("tetraphone.train") / "recipes"
+SHARED = ("features", "phones", "keep_silences", "fold", "dev", "hold_out", "alignments", "stream")
+"""Options that teachers have in common with the model that learns from it."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a recipe's file says."""
+
+    name: str
+    """How its models are called."""
+    corpora: tuple[str, ...]
+    """Relative to the folder of corpora."""
+    options: TrainOptions
+    teachers: tuple[TrainOptions, ...]
+    """How to train the networks that the model learns from; each learns from those before it."""
+    formats: dict[WeightFormat, TrainOptions | None]
+    """Number formats of the files to export, and how to train the weights further for each."""
+
+
+def changed(options: Any, values: dict[str, Any]) -> Any:
+    """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out.
+
+    Raises:
+        InputError: a value is not what its option takes.
+    """
+    new: dict[str, Any] = {}
+    hints = get_type_hints(type(options))
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if is_dataclass(value):
+            new[field.name] = changed(value, values)
+        elif field.name in values:
+            new[field.name] = typed(field.name, hints[field.name], values.pop(field.name))
+    return replace(options, **new)
+
+
+def recipe_path(recipe: str) -> Path | Traversable:
+    """Of a recipe of the package, by its name, or of a .toml file.
+
+    Raises:
+        InputError: there is none.
+    """
+    path = Path(recipe) if recipe.endswith(".toml") else RECIPES / f"{recipe}.toml"
+    if not (os.path.isfile(path) if isinstance(path, Path) else path.is_file()):
+        names = sorted(found.name.removesuffix(".toml") for found in RECIPES.iterdir())
+        raise InputError(f"there is no recipe {recipe}; give a .toml file or one of {', '.join(names)}")
+    return path
+
+
+def content_of(path: Path | Traversable) -> dict[str, Any]:
+    """What a recipe's file says, over what its base says: [options] name by name, all else as a whole."""
+    content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
+    return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
+
+
+def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
+    """Reads a recipe.
+
+    Args:
+        recipe: the name of one that is part of the package, or a .toml file.
+        options: what the recipe's options are laid over: defaults, and the number of threads.
+
+    Raises:
+        InputError: there is no such recipe, or it does not say what a recipe must say.
+    """
+    path = recipe_path(recipe)
+    try:
+        content = content_of(path)
+        values, taught = content.pop("options"), content.pop("teacher", [])
+        name, rest = typed("name", str, content.pop("name")), content.pop("formats")
+        if name != Path(name).name or name in ("", ".", ".."):
+            raise ValueError(f"name is {name!r}; give the beginning of a file's name, without folders")
+        corpora = typed("corpora", tuple[str, ...], content.pop("corpora"))
+        if not corpora:
+            raise ValueError("corpora is empty; name one or more")
+        if not isinstance(taught, list) or not all(isinstance(table, dict) for table in taught):
+            raise ValueError("teacher is no list of tables; write [[teacher]] for each")
+        if any("teacher" in table for table in (values, *taught, *rest.values())):
+            raise ValueError("teacher stands in another table; write [[teacher]] for each")
+        options = changed(options, values)
+        teachers = tuple(changed(options, further) for further in taught)
+        for teacher in teachers:
+            if other := [name for name in SHARED if getattr(teacher, name) != getattr(options, name)]:
+                raise ValueError(f"a teacher must have the {' and the '.join(other)} of [options]")
+        formats = {}
+        for number_format, further in rest.items():
+            if number_format not in GREATEST:
+                raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
+            formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
+            values |= further
+        read = Recipe(name, corpora, options, teachers, formats)
+    except (AttributeError, InputError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a recipe: {error}; compare it with {RECIPES / 'pretrained.toml'}") from error
+    if unknown := [*content, *values, *chain.from_iterable(taught)]:
+        raise InputError(f"{path}: unknown {', '.join(unknown)}; `tetraphone train --help` lists the options")
+    return read
+
+
+def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    """Trains, calibrates, quantises and exports into `folder`; what is done already is kept with `resume`.
+
+    What it returns stays in `folder`/NAME.json, without paths and times: of the teachers, the float32 run and each
+    number format, errors on the speakers held out (percent), what was fitted on them, and bytes.
+
+    Raises:
+        InputError: see `claimed`, `train`, `calibrate`, `quantize`, `export`; there are several processes.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise InputError("a recipe takes one process; start it without torchrun")
+    with claimed(folder, resume):
+        return _follow(recipe, corpora, folder, resume, say)
+
+
+def _follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
+    specs, features = tuple(str(corpora / name) for name in recipe.corpora), folder / "features"
+    run = folder / "float32"
+    result, options = teach(recipe, specs, folder, resume, say, features)
+    result["float32"] = train(specs, run, options, resume and run.is_dir(), say, features)
+    _, held, problems = read_training_sets(specs, options)
+    dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
+    start = folder / f"{recipe.name}-float32.pt"
+    checkpoint, confidence = calibrate(load_checkpoint(run / MODEL), dev)
+    checkpoint.save(start)
+    result["float32"] |= {"model": str(start), **fitted(confidence)}
+    for number_format, further in recipe.formats.items():
+        weights, result[number_format] = start, {}
+        if further is not None:
+            run, further = folder / number_format, replace(further, init=str(start), teacher=options.teacher)
+            result[number_format] = train(specs, run, further, resume and run.is_dir(), say, features, rounded)
+            weights = run / MODEL
+        quantized, _ = quantize(load_checkpoint(weights), QuantizeOptions(number_format))
+        say(f"calibrating {number_format}")
+        quantized, confidence = calibrate(quantized, dev)
+        result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
+        result[number_format] |= fitted(confidence)
+    shutil.rmtree(features, ignore_errors=True)
+    told = {
+        run: {name: value for name, value in found.items() if name not in ("model", "seconds")}
+        for run, found in result.items()
+    }
+    with write_atomically(folder / f"{recipe.name}.json") as temporary:
+        temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    return result
+
+
+def teach(
+    recipe: Recipe, specs: tuple[str, ...], folder: Path, resume: bool, say: Callable[[str], None], features: Path
+) -> tuple[dict[str, dict[str, Any]], TrainOptions]:
+    """Trains a recipe's teachers one after another, each with those before it as its own.
+
+    Returns:
+        What `train` told of each, and the recipe's options with all of them.
+
+    Raises:
+        InputError: see `train`.
+    """
+    found, heard = dict[str, dict[str, Any]](), tuple[str, ...]()
+    for number, options in enumerate(recipe.teachers, 1):
+        run = folder / f"teacher-{number}"
+        told = train(specs, run, replace(options, teacher=heard), resume and run.is_dir(), say, features)
+        found[run.name], heard = told, (*heard, told["model"])
+    return found, replace(recipe.options, teacher=heard)
+
+
+def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
+    """What a recipe tells of a calibration, beside what its training told."""
+    return {
+        "calibrated_phone_error_rate": calibration["phone_error_rate"],
+        **{name: calibration[name] for name in ("blank_shift", "calibration_error")},
+    }

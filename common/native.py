@@ -1,0 +1,184 @@
+"""The library libtetraphone.so: kernels, ExecuTorch operators, the recogniser, and what a model may be; a C ABI."""
+
+import ctypes
+import sysconfig
+from collections.abc import Collection
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import InputError, typed
+
+if TYPE_CHECKING:
+    from tetraphone.sound.features import FeatureOptions
+
+LIBRARY = "libtetraphone.so"
+RUNTIME = "libexecutorch.so"
+MAGIC_BYTES = 64
+"""Of a file, in which its format shows."""
+PACKAGE = "tetraphone"
+RESULTS = {
+    "tetraphone_version": ctypes.c_char_p,
+    "tetraphone_instruction_set": ctypes.c_char_p,
+    "tetraphone_status_text": ctypes.c_char_p,
+    "tetraphone_packed_bytes": ctypes.c_size_t,
+    "tetraphone_error": ctypes.c_char_p,
+    "tetraphone_recognizer_load": ctypes.c_uint64,
+    "tetraphone_recognizer_load_bytes": ctypes.c_uint64,
+    "tetraphone_default_options": None,
+    "tetraphone_stream_open": ctypes.c_uint64,
+    "tetraphone_stream_poll": ctypes.c_int64,
+    "tetraphone_stream_provisional": ctypes.c_int64,
+    "tetraphone_stream_bands": ctypes.c_int64,
+    "tetraphone_stream_scores": ctypes.c_int64,
+}
+"""What functions of the library return that do not return an int."""
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library, loaded once; loading it registers the operators with ExecuTorch.
+
+    Raises:
+        InputError: it is missing, cannot be loaded, or belongs to another version of the package.
+    """
+    found = [path for path in _candidates() if path.is_file()]
+    if not found:
+        raise InputError(f"{LIBRARY} is not beside {PACKAGE}.train; install the package again (`make setup`)")
+    try:
+        _load_runtime()
+        loaded = ctypes.CDLL(str(found[0]))
+        for name, result in RESULTS.items():
+            getattr(loaded, name).restype = result
+        built = loaded.tetraphone_version().decode()
+    except (OSError, AttributeError) as error:
+        lacks = RUNTIME in str(error) and find_spec("executorch") is None
+        mend = "install executorch where Python finds it" if lacks else "install the package again (`make setup`)"
+        raise InputError(f"cannot load {found[0]}: {error}; {mend}") from error
+    try:
+        installed = version(PACKAGE)
+    except PackageNotFoundError:
+        installed = built
+    if built != installed:
+        raise InputError(f"{found[0]} is of version {built}, the package {installed}; install it again (`make setup`)")
+    return loaded
+
+
+def _candidates() -> list[Path]:
+    """Where a regular and an editable install put the library."""
+    return [Path(__file__).with_name(LIBRARY), Path(sysconfig.get_path("purelib")) / PACKAGE / "train" / LIBRARY]
+
+
+def _load_runtime() -> None:
+    """Loads ExecuTorch's library from where Python finds the package: the loader finds it by itself only in the folder
+    of packages that holds ours."""
+    spec = find_spec("executorch")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        if (path := Path(folder) / "lib" / RUNTIME).is_file():
+            ctypes.CDLL(str(path))
+            return
+
+
+def failure() -> InputError:
+    """What the library says of this thread's last call that failed."""
+    message: bytes = library().tetraphone_error()
+    return InputError(message.decode("utf-8", "replace"))
+
+
+def int32(name: str, value: float) -> int:
+    """`value`, unless the library would take it for another one.
+
+    Raises:
+        InputError: it is not a whole number of at most 31 bits.
+    """
+    if not -(2**31) <= typed(name, float, value) < 2**31 or value != int(value):
+        raise InputError(f"{name} is {value}; give a whole number of at most 31 bits")
+    return int(value)
+
+
+# What a model and a recording may be: the library alone knows the limits, and its readers of files ask the same
+# functions.
+
+
+class _FeatureOptions(ctypes.Structure):
+    _fields_ = (
+        ("sample_rate", ctypes.c_int32),
+        ("bands", ctypes.c_int32),
+        ("window_ms", ctypes.c_double),
+        ("hop_ms", ctypes.c_double),
+        ("stack", ctypes.c_int32),
+        ("stride", ctypes.c_int32),
+    )
+
+
+def check_features(options: "FeatureOptions") -> None:
+    """Refuses feature options that no exported model could have.
+
+    Raises:
+        InputError: names the option, its value and the limit; or the library cannot be loaded.
+    """
+    kinds = dict(_FeatureOptions._fields_)
+    values = {name: getattr(options, name) for name in kinds}
+    given = _FeatureOptions(
+        **{name: int32(name, value) if kinds[name] is ctypes.c_int32 else value for name, value in values.items()}
+    )
+    if library().tetraphone_check_features(ctypes.byref(given)) < 0:
+        raise failure()
+
+
+def check_phones(phones: Collection[str]) -> None:
+    """Refuses a phone set that no exported model could have; for a transcript, give each phone once.
+
+    Raises:
+        InputError: names the phone and what a symbol may be, or a phone that stands twice.
+    """
+    try:
+        symbols = [phone.encode() for phone in phones]
+    except UnicodeEncodeError as error:
+        raise InputError(f"the phone {error.object!r} is not text; write it in UTF-8") from error
+    count = len(symbols)
+    sizes = (ctypes.c_size_t * count)(*map(len, symbols))
+    if library().tetraphone_check_phones((ctypes.c_char_p * count)(*symbols), sizes, ctypes.c_size_t(count)) < 0:
+        raise failure()
+
+
+def check_network(kind: str, direction: str, inputs: int, hidden: int, layers: int, outputs: int) -> None:
+    """Refuses a network that no recogniser could run.
+
+    Args:
+        inputs, hidden, outputs: reals of an input, of a hidden state, and scores.
+
+    Raises:
+        InputError: names what is wrong and the limit.
+    """
+    sizes = (
+        ctypes.c_int64(int32(name, value))
+        for name, value in (("inputs", inputs), ("hidden", hidden), ("layers", layers), ("outputs", outputs))
+    )
+    if library().tetraphone_check_network(kind.encode(), direction.encode(), *sizes) < 0:
+        raise failure()
+
+
+def check_sound(rate: int, channels: int) -> None:
+    """Refuses sound that no recogniser takes.
+
+    Args:
+        rate: samples a second.
+
+    Raises:
+        InputError: names the value and the limits.
+    """
+    if library().tetraphone_check_sound(ctypes.c_int64(rate), ctypes.c_int64(channels)) < 0:
+        raise failure()
+
+
+def check_decoded(begin: bytes) -> None:
+    """Refuses a file by its first bytes (MAGIC_BYTES are enough), if no reader here decodes their format.
+
+    Raises:
+        InputError: names the format, and what converts it.
+    """
+    if library().tetraphone_check_decoded(begin, ctypes.c_size_t(len(begin))) < 0:
+        raise failure()

@@ -1,0 +1,1 @@
+"""From the corpora as they are distributed to manifests."""

@@ -1,0 +1,1 @@
+"""Models measured and calibrated on corpora."""

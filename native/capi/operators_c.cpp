@@ -1,0 +1,87 @@
+// The C ABI that export/operators.py calls through ctypes; loading the library registers the operators with ExecuTorch.
+//
+// Codes are Status (0: done) and the two below. Sizes, operator and block are checked against one another; that each
+// pointer holds as many elements as the sizes say is the caller's part. Contracts: ../kernels/layers.h.
+
+#include <new>
+
+#include "../kernels/instruction_sets.h"
+#include "../operators/operators.h"
+
+#define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using tetraphone::Layer;
+using tetraphone::Shape;
+using tetraphone::Status;
+
+constexpr int kMismatch = -1;
+constexpr int kNoMemory = -2;
+
+[[maybe_unused]] const bool registered = (tetraphone::RegisterOperators(), true);
+
+}  // namespace
+
+TETRAPHONE_C_ABI const char* tetraphone_version() { return TETRAPHONE_VERSION; }
+
+TETRAPHONE_C_ABI const char* tetraphone_instruction_set() { return tetraphone::InstructionSet(); }
+
+// 1, or 0 for a name that this build or processor lacks; at any time.
+TETRAPHONE_C_ABI int tetraphone_choose_instruction_set(const char* name) {
+  return tetraphone::ChooseInstructionSet(name);
+}
+
+// Whether the processor has the index-th instruction set of this build, the best last; -1 behind the last.
+TETRAPHONE_C_ABI int tetraphone_instruction_set_at(std::size_t index, const char** name) {
+  if (index >= tetraphone::kInstructionSets) return -1;
+  const tetraphone::InstructionSetEntry& entry = tetraphone::InstructionSets()[index];
+  *name = entry.kernels->name;
+  return entry.supported;
+}
+
+TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {
+  switch (code) {
+    case kMismatch:
+      return "the sizes or the operator of the call are not those of the packed weights";
+    case kNoMemory:
+      return "out of memory";
+    default:
+      return tetraphone::StatusText(static_cast<Status>(code));
+  }
+}
+
+TETRAPHONE_C_ABI std::size_t tetraphone_packed_bytes(const Shape* shape) { return tetraphone::PackedBytes(*shape); }
+
+TETRAPHONE_C_ABI int tetraphone_pack(const Shape* shape, const tetraphone::Matrix* input,
+                                     const tetraphone::Matrix* hidden, const float* bias, std::uint8_t* block) {
+  return static_cast<int>(tetraphone::Pack(*shape, *input, *hidden, bias, block));
+}
+
+TETRAPHONE_C_ABI int tetraphone_shape(const std::uint8_t* block, std::size_t bytes, Shape* shape) {
+  Layer layer;
+  const Status status = tetraphone::Open(block, bytes, &layer);
+  if (status == Status::kOk) *shape = layer.shape;
+  return static_cast<int>(status);
+}
+
+TETRAPHONE_C_ABI int tetraphone_unpack(const std::uint8_t* block, std::size_t bytes,
+                                       const tetraphone::MutableMatrix* input, const tetraphone::MutableMatrix* hidden,
+                                       float* bias) {
+  return static_cast<int>(tetraphone::Unpack(block, bytes, *input, *hidden, bias));
+}
+
+TETRAPHONE_C_ABI int tetraphone_run(int kind, const std::uint8_t* block, std::size_t bytes, const float* x,
+                                    std::int64_t frames, std::int64_t inputs, const float* h, const float* c,
+                                    std::int64_t outputs, float* y, float* h_out, float* c_out) {
+  Layer layer;
+  const Status status = tetraphone::Open(block, bytes, &layer);
+  if (status != Status::kOk) return static_cast<int>(status);
+  if (!tetraphone::Fits(layer, static_cast<tetraphone::Kind>(kind), inputs, outputs)) return kMismatch;
+  constexpr std::align_val_t kAlignment{tetraphone::kScratchAlignment};
+  void* scratch = ::operator new(tetraphone::ScratchBytes(layer, frames), kAlignment, std::nothrow);
+  if (scratch == nullptr) return kNoMemory;
+  tetraphone::Run(layer, x, frames, h, c, y, h_out, c_out, scratch);
+  ::operator delete(scratch, kAlignment);
+  return 0;
+}

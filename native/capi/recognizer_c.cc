@@ -1,0 +1,346 @@
+#include "recognizer_c.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../common/limits.h"
+#include "../decoder/grammar.h"
+#include "../recognizer/recognizer.h"
+
+#define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using tetraphone::Error;
+using tetraphone::ErrorCode;
+using tetraphone::Failure;
+using tetraphone::Phone;
+using tetraphone::Recognizer;
+using tetraphone::Result;
+using tetraphone::Stream;
+
+thread_local std::string last_error;
+
+int Fail(const Error& error) {
+  last_error = error.message;
+  return -static_cast<int>(error.code);
+}
+
+int Code(const Failure& failure) { return failure ? Fail(*failure) : 0; }
+
+// What was computed and did not fit the caller's memory yet.
+struct OpenStream {
+  std::shared_ptr<Stream> stream;
+  std::mutex mutex;
+  std::deque<Phone> phones;
+  std::deque<float> bands;
+  std::deque<float> scores;
+};
+
+// Numbers for objects. An object lives on while a call uses it.
+template <typename T>
+class Handles {
+ public:
+  tetraphone_handle Add(std::shared_ptr<T> object) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    objects_.emplace(++last_, std::move(object));
+    return last_;
+  }
+  std::shared_ptr<T> Find(tetraphone_handle handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  std::shared_ptr<T> Remove(tetraphone_handle handle) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = objects_.find(handle);
+    if (found == objects_.end()) return nullptr;
+    std::shared_ptr<T> object = std::move(found->second);
+    objects_.erase(found);
+    return object;
+  }
+  std::vector<std::shared_ptr<T>> All() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::shared_ptr<T>> all;
+    for (const auto& [handle, object] : objects_) all.push_back(object);
+    return all;
+  }
+
+ private:
+  std::mutex mutex_;
+  tetraphone_handle last_ = 0;
+  std::map<tetraphone_handle, std::shared_ptr<T>> objects_;
+};
+
+Handles<const Recognizer>& Recognizers() {
+  static auto* handles = new Handles<const Recognizer>;  // never destroyed: threads may outlive main
+  return *handles;
+}
+
+Handles<OpenStream>& Streams() {
+  static auto* handles = new Handles<OpenStream>;
+  return *handles;
+}
+
+const Error kNoMemory{ErrorCode::kOutOfMemory, "out of memory"};
+const Error kNoHandle{ErrorCode::kClosed, "no such recogniser or stream: it was closed, or never opened"};
+
+// Runs `call` on the object behind a handle; nothing is thrown out of the library.
+template <typename T, typename Call>
+auto With(Handles<T>& handles, tetraphone_handle handle, Call call) -> decltype(call(*handles.Find(handle))) {
+  using Number = decltype(call(*handles.Find(handle)));
+  try {
+    const std::shared_ptr<T> object = handles.Find(handle);
+    return object == nullptr ? static_cast<Number>(Fail(kNoHandle)) : call(*object);
+  } catch (const std::bad_alloc&) {
+    return static_cast<Number>(Fail(kNoMemory));
+  }
+}
+
+template <typename Check>
+int Checked(Check check) {
+  try {
+    return Code(check());
+  } catch (const std::bad_alloc&) {
+    return Fail(kNoMemory);
+  }
+}
+
+template <typename Load>
+tetraphone_handle Loaded(Load load) {
+  try {
+    Result<Recognizer> recognizer = load();
+    if (!recognizer) return Fail(recognizer.error()), 0;
+    return Recognizers().Add(std::make_shared<const Recognizer>(std::move(*recognizer)));
+  } catch (const std::bad_alloc&) {
+    return Fail(kNoMemory), 0;
+  }
+}
+
+// Appends what the stream has to what waits, and hands over as much as fits.
+template <typename T, typename Item, typename Convert>
+std::int64_t Hand(Result<std::vector<T>> fresh, std::deque<T>* waiting, Item* items, std::size_t capacity,
+                  Convert convert) {
+  if (!fresh) return Fail(fresh.error());
+  waiting->insert(waiting->end(), fresh->begin(), fresh->end());
+  const std::size_t count = std::min(capacity, waiting->size());
+  std::transform(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count), items, convert);
+  waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count));
+  return static_cast<std::int64_t>(count);
+}
+
+tetraphone_phone ToC(const Phone& phone) { return {phone.index, phone.start, phone.end, phone.confidence}; }
+
+float Same(float value) { return value; }
+
+}  // namespace
+
+TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
+
+TETRAPHONE_C_ABI int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count) {
+  return Checked([&] {
+    std::vector<std::string> phones;
+    for (std::size_t i = 0; i < count; ++i) phones.emplace_back(symbols[i], sizes[i]);
+    return tetraphone::CheckPhones(phones);
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_features(const tetraphone_feature_options* o) {
+  return Checked([&] {
+    return tetraphone::CheckFeatures({o->sample_rate, o->bands, o->window_ms, o->hop_ms, o->stack, o->stride});
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden,
+                                              int64_t layers, int64_t outputs) {
+  return Checked([&] { return tetraphone::CheckNetwork({kind, direction, inputs, hidden, layers, outputs}); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_sound(int64_t rate, int64_t channels) {
+  return Checked([&] { return tetraphone::CheckSound(rate, channels); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_decoded(const uint8_t* begin, size_t size) {
+  return Checked([&] { return tetraphone::CheckDecoded(begin, size); });
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
+  return Loaded([&] { return Recognizer::Load(path); });
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size,
+                                                                    const char* name) {
+  return Loaded([&] { return Recognizer::Load(data, size, name); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info) {
+  return With(Recognizers(), recognizer, [&](const Recognizer& found) {
+    const tetraphone::ModelInfo& model = found.info();
+    *info = {model.features.sample_rate,
+             static_cast<int32_t>(model.phones.size()),
+             model.features.bands,
+             model.features.hop_ms / 1000,
+             model.frame_shift,
+             model.frame_offset,
+             model.delay,
+             found.model().file_bytes()};
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol,
+                                             size_t capacity) {
+  return With(Recognizers(), recognizer, [&](const Recognizer& found) {
+    const std::vector<std::string>& phones = found.info().phones;
+    if (index < 0 || static_cast<std::size_t>(index) >= phones.size() || capacity == 0) {
+      return Fail(
+          {ErrorCode::kInvalidArgument, "phone " + std::to_string(index) + " of " + std::to_string(phones.size())});
+    }
+    const std::string& text = phones[static_cast<std::size_t>(index)];
+    const std::size_t count = std::min(capacity - 1, text.size());
+    std::memcpy(symbol, text.data(), count);
+    symbol[count] = '\0';
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_recognizer_close(tetraphone_handle recognizer) {
+  return Recognizers().Remove(recognizer) == nullptr ? Fail(kNoHandle) : 0;
+}
+
+// All but the grammar.
+static tetraphone::StreamOptions OptionsOf(const tetraphone_stream_options& options) {
+  tetraphone::StreamOptions how;
+  how.decoder = {options.beam, nullptr, options.grammar_scale, options.phone_bonus};
+  how.pause = options.pause;
+  how.keep_bands = options.keep_bands != 0;
+  how.keep_scores = options.keep_scores != 0;
+  how.channel = options.channel;
+  return how;
+}
+
+TETRAPHONE_C_ABI int tetraphone_check_options(const tetraphone_stream_options* options) {
+  return Checked([&]() -> Failure {
+    tetraphone::StreamOptions how = OptionsOf(*options);
+    if (options->grammar != nullptr) how.decoder.grammar = std::make_shared<const tetraphone::Grammar>();
+    return CheckOptions(how);
+  });
+}
+
+TETRAPHONE_C_ABI void tetraphone_default_options(tetraphone_stream_options* options) {
+  const tetraphone::StreamOptions defaults;
+  *options = {defaults.decoder.beam,        nullptr,        defaults.decoder.grammar_scale,
+              defaults.decoder.phone_bonus, defaults.pause, defaults.keep_bands,
+              defaults.keep_scores,         defaults.channel};
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer,
+                                                          const tetraphone_stream_options* options) {
+  tetraphone_handle handle = 0;
+  With(Recognizers(), recognizer, [&](const Recognizer& found) {
+    tetraphone::StreamOptions how = OptionsOf(*options);
+    if (options->grammar != nullptr) {
+      auto grammar = tetraphone::ReadGrammar(options->grammar, found.info().phones);
+      if (!grammar) return Fail(grammar.error());
+      how.decoder.grammar = *grammar;
+    }
+    auto stream = found.NewStream(how);
+    if (!stream) return Fail(stream.error());
+    auto open = std::make_shared<OpenStream>();
+    open->stream = *stream;
+    handle = Streams().Add(std::move(open));
+    return 0;
+  });
+  return handle;
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames,
+                                              int32_t rate, int32_t channels) {
+  return With(Streams(), stream,
+              [&](OpenStream& open) { return Code(open.stream->Accept(samples, frames, rate, channels)); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_finish(tetraphone_handle stream) {
+  return With(Streams(), stream, [&](OpenStream& open) { return Code(open.stream->Finish()); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_reset(tetraphone_handle stream) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    const std::lock_guard<std::mutex> lock(open.mutex);
+    open.phones.clear();
+    open.bands.clear();
+    open.scores.clear();
+    return Code(open.stream->Reset());
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_close(tetraphone_handle stream) {
+  const std::shared_ptr<OpenStream> open = Streams().Remove(stream);
+  if (open == nullptr) return Fail(kNoHandle);
+  open->stream->Close();
+  return 0;
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_paused(tetraphone_handle stream) {
+  return With(Streams(), stream, [&](OpenStream& open) { return static_cast<int>(open.stream->Paused()); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_seconds(tetraphone_handle stream, double* seconds) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    *seconds = open.stream->Seconds();
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
+  try {
+    std::uint64_t bytes = 0;
+    for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
+    for (const auto& open : Streams().All()) {
+      bytes += open->stream->HeapBytes();
+      const std::lock_guard<std::mutex> lock(open->mutex);
+      bytes += sizeof *open + open->phones.size() * sizeof(Phone) +
+               (open->bands.size() + open->scores.size()) * sizeof(float);
+    }
+    return bytes;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    const std::lock_guard<std::mutex> lock(open.mutex);
+    return Hand(open.stream->Poll(), &open.phones, phones, capacity, ToC);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones,
+                                                       size_t capacity) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    std::deque<Phone> none;
+    return Hand(open.stream->Provisional(), &none, phones, capacity, ToC);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_stream_bands(tetraphone_handle stream, float* bands, size_t capacity) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    const std::lock_guard<std::mutex> lock(open.mutex);
+    return Hand(open.stream->TakeBands(), &open.bands, bands, capacity, Same);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t capacity) {
+  return With(Streams(), stream, [&](OpenStream& open) {
+    const std::lock_guard<std::mutex> lock(open.mutex);
+    return Hand(open.stream->TakeScores(), &open.scores, scores, capacity, Same);
+  });
+}

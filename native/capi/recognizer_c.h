@@ -1,0 +1,104 @@
+/* The recogniser for C, and for whatever calls C: Python (recognition/recognizer.py), JNI. See recognizer.h for meanings.
+ *
+ * Recognisers and streams are numbers, never 0. A number that was closed, or never given out, is an error, not a crash:
+ * closing while another thread is in a call is safe. A call that fails returns a negative error code (-ErrorCode of
+ * result.h) or 0 for a handle; tetraphone_error() then says what is wrong, for the calling thread's last failed call.
+ */
+
+#ifndef TETRAPHONE_RECOGNIZER_C_H_
+#define TETRAPHONE_RECOGNIZER_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uint64_t tetraphone_handle;
+
+typedef struct {
+  int32_t sample_rate; /* Hz; any other rate is resampled to it */
+  int32_t phones;
+  int32_t bands;
+  double hop;          /* seconds from one feature frame to the next */
+  double frame_shift;  /* seconds from one network frame to the next */
+  double frame_offset; /* seconds from a network frame's index times frame_shift to the sound it stands for */
+  double delay;        /* seconds from a network frame's start to the last sample that its scores need */
+  uint64_t file_bytes;
+} tetraphone_model_info;
+
+typedef struct {
+  int32_t beam;        /* 0: the best path */
+  const char* grammar; /* a file, OpenFst's text form; null: none; needs a beam */
+  double grammar_scale;
+  double phone_bonus;
+  double pause; /* seconds */
+  int32_t keep_bands;
+  int32_t keep_scores;
+  int32_t channel; /* the one that is heard, counted from 0; -1: the mean of all */
+} tetraphone_stream_options;
+
+typedef struct {
+  int32_t sample_rate; /* Hz */
+  int32_t bands;
+  double window_ms;
+  double hop_ms;
+  int32_t stack;
+  int32_t stride;
+} tetraphone_feature_options;
+
+typedef struct {
+  int32_t index; /* of the phone, for tetraphone_phone_symbol */
+  double start;  /* seconds */
+  double end;
+  double confidence;
+} tetraphone_phone;
+
+const char* tetraphone_error(void);
+
+/* What a model and a recording may be (limits.h), as the readers of files have it: 0, or an error that names the value
+ * and the limit. A symbol is `sizes[i]` bytes of UTF-8. */
+int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count);
+int tetraphone_check_features(const tetraphone_feature_options* options);
+int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden, int64_t layers,
+                             int64_t outputs);
+int tetraphone_check_sound(int64_t rate, int64_t channels);
+/* Refuses a file that begins with these bytes, if it is known to be of a format that no reader of ours decodes. */
+int tetraphone_check_decoded(const uint8_t* begin, size_t size);
+
+tetraphone_handle tetraphone_recognizer_load(const char* path);
+tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name);
+int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info);
+/* Copies the symbol, cut to `capacity` with its final 0. */
+int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol, size_t capacity);
+/* Streams of it go on living. */
+int tetraphone_recognizer_close(tetraphone_handle recognizer);
+
+void tetraphone_default_options(tetraphone_stream_options* options);
+/* Whether a stream can have such options; the grammar is not read. */
+int tetraphone_check_options(const tetraphone_stream_options* options);
+tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer, const tetraphone_stream_options* options);
+int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames, int32_t rate,
+                             int32_t channels);
+int tetraphone_stream_finish(tetraphone_handle stream);
+int tetraphone_stream_reset(tetraphone_handle stream);
+int tetraphone_stream_close(tetraphone_handle stream);
+int tetraphone_stream_paused(tetraphone_handle stream); /* 1 or 0 */
+int tetraphone_stream_seconds(tetraphone_handle stream, double* seconds);
+
+/* Of heap that all open recognisers and streams hold, as they count it; not mapped files. */
+uint64_t tetraphone_heap_bytes(void);
+
+/* Copies the first provisional phones, at most `capacity`, and returns how many; they stay. */
+int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
+/* Each hands over at most `capacity` items and returns how many; call again until it gives 0. */
+int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity);
+int64_t tetraphone_stream_bands(tetraphone_handle stream, float* bands, size_t capacity);
+int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TETRAPHONE_RECOGNIZER_C_H_ */

@@ -1,0 +1,319 @@
+// tetraphone-recognize: phones of WAV files, of raw samples from a pipe, or of the microphone.
+
+#include <getopt.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <locale>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../common/limits.h"
+#include "../decoder/grammar.h"
+#include "../frontend/resampler.h"
+#include "../recognizer/recognizer.h"
+#include "capture.h"
+#include "output.h"
+#include "wav.h"
+
+namespace {
+
+using namespace tetraphone;
+
+constexpr char kUsage[] =
+    R"(Usage: tetraphone-recognize [OPTIONS] RECORDING...
+       tetraphone-recognize [OPTIONS] --raw RATE < SAMPLES
+       tetraphone-recognize [OPTIONS] --microphone
+
+Prints the phones of each recording with start and end in seconds and confidence from 0 to 1.
+A RECORDING is a WAV file of any rate and kind; - is standard input.
+
+  -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
+  -f, --format FORMAT      text, json (one object a recording), audacity labels or textgrid (both of one recording)
+      --json               the same as --format json
+      --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
+      --channel N          hear this channel of a recording, counted from 0; default: the mean of all
+      --microphone         listen until Ctrl-C, with the phones as they come
+      --beam N             search with N prefixes; 0 takes the best path (default %d)
+      --grammar FILE       allow and weigh phone sequences by an OpenFst text file; needs --beam
+      --grammar-scale X    weight of the grammar's costs (default %g)
+      --phone-bonus X      added to the log score of each phone (default %g); needs --beam
+  -h, --help               this text
+      --version            the version
+
+Exit status: 0; 1 with a sentence on standard error that says what is wrong; 2 for a wrong usage.
+)";
+
+enum class Format { kText, kJson, kAudacity, kTextGrid };
+
+struct Options {
+  std::string model;
+  Format format = Format::kText;
+  int raw_rate = 0;
+  int channel = -1;
+  bool microphone = false;
+  StreamOptions stream;
+  std::string grammar;
+  std::vector<std::string> recordings;
+};
+
+constexpr std::size_t kPiece = 1600;      // samples
+constexpr std::size_t kMostShown = 1000;  // phones of the live line
+
+void Say(const std::string& message) { (void)WriteBytes(STDERR_FILENO, "tetraphone-recognize: " + message + "\n"); }
+
+int Fail(const std::string& message) {
+  Say(message);
+  return 1;
+}
+
+Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text); }
+
+[[noreturn]] void PrintAndExit(const std::string& text) {
+  const Failure failure = Print(text);
+  std::exit(failure ? Fail(failure->message) : 0);
+}
+
+[[noreturn]] void WrongUsage(const std::string& what) {
+  Say(what + "; --help tells the usage");
+  std::exit(2);
+}
+
+// A number of decimal digits, within limits.
+template <typename T>
+T Number(const char* name, const std::string& text, T least, T greatest) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
+  const auto [stop, error] = std::from_chars(text.data() + plus, end, value);
+  if (error == std::errc() && stop == end && value >= least && value <= greatest) return value;
+  std::ostringstream says;
+  says.imbue(std::locale::classic());
+  says << "--" << name << " is \"" << text << "\"; give a " << (std::is_integral_v<T> ? "whole " : "") << "number from "
+       << least << " to " << greatest;
+  WrongUsage(says.str());
+}
+
+// A file's name, which may not be empty.
+std::string Path(const char* name, const std::string& text) {
+  if (text.empty()) WrongUsage(std::string(name) + " is empty (\"\"); give the name of a file");
+  return text;
+}
+
+Format FormatOf(const std::string& name) {
+  constexpr std::pair<const char*, Format> kFormats[] = {{"text", Format::kText},
+                                                         {"json", Format::kJson},
+                                                         {"audacity", Format::kAudacity},
+                                                         {"textgrid", Format::kTextGrid}};
+  for (const auto& [known, format] : kFormats) {
+    if (name == known) return format;
+  }
+  WrongUsage("--format is " + name + "; give text, json, audacity or textgrid");
+}
+
+std::string Usage() {
+  const DecoderOptions defaults;
+  char text[2 * sizeof kUsage];
+  std::snprintf(text, sizeof text, kUsage, defaults.beam, defaults.grammar_scale, defaults.phone_bonus);
+  return text;
+}
+
+Options Parse(int count, char** arguments) {
+  enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kBeam, kGrammar, kGrammarScale, kPhoneBonus, kVersion };
+  constexpr option kLong[] = {{"model", required_argument, nullptr, 'm'},
+                              {"format", required_argument, nullptr, 'f'},
+                              {"json", no_argument, nullptr, kJsonFlag},
+                              {"raw", required_argument, nullptr, kRaw},
+                              {"channel", required_argument, nullptr, kChannel},
+                              {"microphone", no_argument, nullptr, kMicrophone},
+                              {"beam", required_argument, nullptr, kBeam},
+                              {"grammar", required_argument, nullptr, kGrammar},
+                              {"grammar-scale", required_argument, nullptr, kGrammarScale},
+                              {"phone-bonus", required_argument, nullptr, kPhoneBonus},
+                              {"help", no_argument, nullptr, 'h'},
+                              {"version", no_argument, nullptr, kVersion},
+                              {}};
+  Options options;
+  if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
+  for (int key; (key = getopt_long(count, arguments, "m:f:h", kLong, nullptr)) != -1;) {
+    switch (key) {
+      case 'm':
+        options.model = Path("--model", optarg);
+        break;
+      case 'f':
+        options.format = FormatOf(optarg);
+        break;
+      case kJsonFlag:
+        options.format = Format::kJson;
+        break;
+      case kRaw:
+        options.raw_rate = Number("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
+        break;
+      case kChannel:
+        options.channel = Number("channel", optarg, 0, kMostChannels - 1);
+        break;
+      case kMicrophone:
+        options.microphone = true;
+        break;
+      case kBeam:
+        options.stream.decoder.beam = Number("beam", optarg, 0, kMostBeam);
+        break;
+      case kGrammar:
+        options.grammar = Path("--grammar", optarg);
+        break;
+      case kGrammarScale:
+        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0.0, kMostWeight);
+        break;
+      case kPhoneBonus:
+        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kMostWeight, kMostWeight);
+        break;
+      case 'h':
+        PrintAndExit(Usage());
+      case kVersion:
+        PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
+      default:
+        std::exit((std::fputs("--help tells the usage\n", stderr), 2));
+    }
+  }
+  for (int i = optind; i < count; ++i) options.recordings.push_back(Path("the name of a recording", arguments[i]));
+  const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
+  if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
+  if (options.microphone && options.channel > 0) WrongUsage("the microphone has channel 0 alone");
+  const bool single = options.format == Format::kAudacity || options.format == Format::kTextGrid;
+  if (single && options.recordings.size() > 1) WrongUsage("this format holds one recording; give them one by one");
+  if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
+  return options;
+}
+
+Failure Print(const Options& options, const RecognizedRecording& recording) {
+  std::string lines;
+  switch (options.format) {
+    case Format::kText:
+      for (const Phone& phone : recording.phones) lines += TextLine(phone);
+      return Print(lines);
+    case Format::kJson:
+      return Print(JsonLine(recording));
+    case Format::kAudacity:
+      return Print(AudacityLabels(recording.phones));
+    case Format::kTextGrid:
+      return Print(TextGrid(recording));
+  }
+  return std::nullopt;
+}
+
+// Phones that are final by now: printed at once as text, else kept for the end.
+Failure Take(const Options& options, Stream* stream, RecognizedRecording* recording) {
+  auto phones = stream->Poll();
+  if (!phones) return phones.error();
+  if (options.format == Format::kText) return Print(options, {"", 0, *phones});
+  recording->phones.insert(recording->phones.end(), phones->begin(), phones->end());
+  return std::nullopt;
+}
+
+Failure Finish(const Options& options, Stream* stream, RecognizedRecording* recording) {
+  if (Failure failure = stream->Finish()) return failure;
+  if (Failure failure = Take(options, stream, recording)) return failure;
+  recording->duration = stream->Seconds();
+  return options.format == Format::kText ? std::nullopt : Print(options, *recording);
+}
+
+Failure Recognize(const Options& options, Stream* stream, const std::string& name) {
+  auto bytes = OpenBytes(name);
+  if (!bytes) return bytes.error();
+  const bool raw = options.raw_rate != 0;
+  auto reader =
+      raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate, options.channel)
+          : SampleReader::Wav(std::move(*bytes), name, options.channel);
+  if (!reader) return reader.error();
+  if (options.format == Format::kText && options.recordings.size() > 1) {
+    if (Failure failure = Print("recording: " + name + "\n")) return failure;
+  }
+  RecognizedRecording recording{name, 0, {}};
+  float samples[kPiece];
+  while (true) {
+    const auto read = reader->Read(samples, kPiece);
+    if (!read) return read.error();
+    if (*read == 0) break;
+    if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
+    if (Failure failure = Take(options, stream, &recording)) return failure;
+  }
+  if (!reader->fault().empty()) {
+    Say(reader->fault());
+    recording.problems.push_back(reader->fault());
+  }
+  return Finish(options, stream, &recording);
+}
+
+Failure Listen(const Options& options, Stream* stream, int rate) {
+  auto capture = Capture::Start(rate);
+  if (!capture) return capture.error();
+  (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
+  RecognizedRecording recording{"microphone", 0, {}};
+  LiveLine line(STDERR_FILENO);
+  std::vector<std::string> symbols;
+  float samples[kPiece];
+  while (true) {
+    const auto read = capture->Read(samples, kPiece);
+    if (!read) return read.error();
+    if (*read == 0) break;
+    if (Failure failure = stream->Accept(samples, *read, rate)) return failure;
+    auto phones = stream->Poll();
+    auto open = stream->Provisional();
+    if (!phones || !open) return phones ? open.error() : phones.error();
+    if (options.format == Format::kText && !phones->empty()) {
+      line.Clear();
+      if (Failure failure = Print(options, {"", 0, *phones})) return failure;
+    } else {
+      recording.phones.insert(recording.phones.end(), phones->begin(), phones->end());
+    }
+    if (stream->Paused() || symbols.size() > kMostShown) symbols.clear();
+    for (const Phone& phone : *phones) symbols.push_back(phone.symbol);
+    std::vector<std::string> shown = symbols;
+    for (const Phone& phone : *open) shown.push_back(phone.symbol);
+    line.Show(Level(samples, *read), shown);
+  }
+  line.Clear();
+  return Finish(options, stream, &recording);
+}
+
+int Run(Options options) {
+  auto recognizer = Recognizer::Load(options.model);
+  if (!recognizer) return Fail(recognizer.error().message);
+  if (!options.grammar.empty()) {
+    auto grammar = ReadGrammar(options.grammar, recognizer->info().phones);
+    if (!grammar) return Fail(grammar.error().message);
+    options.stream.decoder.grammar = *grammar;
+  }
+  auto stream = recognizer->NewStream(options.stream);
+  if (!stream) return Fail(stream.error().message);
+  if (options.microphone) {
+    const Failure failure = Listen(options, stream->get(), recognizer->info().features.sample_rate);
+    return failure ? Fail(failure->message) : 0;
+  }
+  if (options.raw_rate != 0) options.recordings = {"-"};
+  int status = 0;
+  for (const std::string& name : options.recordings) {  // one that cannot be read does not keep the others from it
+    (void)(*stream)->Reset();
+    if (const Failure failure = Recognize(options, stream->get(), name)) status = Fail(failure->message);
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::setlocale(LC_CTYPE, "");
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, told in a sentence
+  std::signal(SIGPIPE, SIG_DFL);  // a reader that left ends the process quietly, also where a parent ignores the signal
+  try {
+    return Run(Parse(count, arguments));
+  } catch (const std::bad_alloc&) {
+    return Fail("out of memory");
+  }
+}

@@ -1,0 +1,85 @@
+// A loaded .pte file, and its network with a state: frames in, scores out.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../common/result.h"
+#include "../frontend/features.h"
+#include "program_file.h"
+
+namespace tetraphone {
+
+// What the file says of itself; export/writer.py writes it.
+struct ModelInfo {
+  std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
+  FeatureOptions features;
+  double frame_shift = 0;       // seconds from one network frame to the next
+  double frame_offset = 0;      // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
+  double delay = 0;             // seconds from a network frame's start to the last sample that its scores need
+  double confidence_slope = 1;  // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
+  double confidence_intercept = 0;
+};
+
+class Model {
+ public:
+  // Maps the file; it must not shrink while the model lives (copy a file that is not yours first). `name` is for
+  // errors.
+  static Result<std::shared_ptr<const Model>> Load(const std::string& path);
+  // Copies the bytes.
+  static Result<std::shared_ptr<const Model>> Load(const std::uint8_t* data, std::size_t size, const std::string& name);
+  ~Model();
+
+  const ModelInfo& info() const { return info_; }
+  const ProgramFile& program() const { return program_; }
+  const std::string& name() const { return name_; }
+  std::size_t file_bytes() const { return size_; }
+  // With the file's bytes if they were copied, without them if they are mapped; see heap_bytes.h.
+  std::size_t heap_bytes() const;
+  const std::shared_ptr<const FrontEndTables>& front_end() const { return front_end_; }
+
+ private:
+  friend class Network;
+  struct Runtime;
+
+  Model() = default;
+  static Result<std::shared_ptr<const Model>> Finish(std::unique_ptr<Model> model);
+  Failure ReadInfo();
+
+  std::string name_;
+  const std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  bool mapped_ = false;
+  std::unique_ptr<Runtime> runtime_;
+  ProgramFile program_;
+  ModelInfo info_;
+  std::shared_ptr<const FrontEndTables> front_end_;
+};
+
+// One stream's network. Not for two threads at once.
+class Network {
+ public:
+  static Result<std::unique_ptr<Network>> Make(std::shared_ptr<const Model> model);
+  ~Network();
+
+  // x [frames, inputs] -> scores [frames, outputs], from the state of the last call; frames <= program().most_frames.
+  Failure Run(const float* x, std::size_t frames, float* scores);
+  // The state of a stream's start: zeros.
+  void Reset();
+  // Without the model; see heap_bytes.h.
+  std::size_t heap_bytes() const;
+
+ private:
+  struct Call;
+  explicit Network(std::shared_ptr<const Model> model);
+
+  std::shared_ptr<const Model> model_;
+  std::vector<std::vector<float>> states_;
+  std::unique_ptr<Call> call_;
+};
+
+}  // namespace tetraphone

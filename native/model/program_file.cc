@@ -1,0 +1,482 @@
+#include "program_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "../common/limits.h"
+#include "../kernels/layers.h"
+
+namespace tetraphone {
+namespace {
+
+constexpr std::size_t kMostValues = 1024;
+constexpr std::size_t kMostFrames = 4096;
+constexpr std::size_t kMostMethods = 64;
+constexpr std::size_t kMostConstantBytes = std::size_t{1} << 20;           // of a constant method
+constexpr std::uint64_t kMostPlannedBytes = std::uint64_t{1} << 26;        // of all that a call works in
+constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 24;          // of the frames of one operator
+constexpr std::uint64_t kLeastAlignment = 16;                              // ExecuTorch's
+
+struct Fault {  // caught in ReadProgram
+  std::string what;
+  const char* mend = "; export the model again";
+};
+
+void Require(bool holds, const char* what) {
+  if (!holds) throw Fault{what};
+}
+
+// Bytes of the file; every access is checked.
+struct Bytes {
+  const std::uint8_t* data;
+  std::size_t size;
+
+  template <typename T>
+  T At(std::size_t position) const {
+    Require(position <= size && size - position >= sizeof(T), "an offset points outside the program");
+    T value;
+    std::memcpy(&value, data + position, sizeof value);
+    return value;
+  }
+  std::size_t Follow(std::size_t position) const { return position + At<std::uint32_t>(position); }
+};
+
+// A flatbuffer vector of scalars, or of offsets to tables.
+class Vector {
+ public:
+  Vector() = default;
+  Vector(const Bytes& bytes, std::size_t position, std::size_t width)
+      : bytes_(bytes), first_(position + 4), count_(bytes.At<std::uint32_t>(position)) {
+    Require(first_ <= bytes.size && count_ <= (bytes.size - first_) / width, "a list reaches beyond the program");
+  }
+  std::size_t size() const { return count_; }
+  template <typename T>
+  T Scalar(std::size_t index) const {
+    Require(index < count_, "an index is beyond its list");
+    return bytes_.At<T>(first_ + index * sizeof(T));
+  }
+  class Table Table(std::size_t index) const;
+
+ private:
+  Bytes bytes_{nullptr, 0};
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+// Fields by their place in ExecuTorch's schema (program.fbs), which only ever grows at the ends of tables.
+class Table {
+ public:
+  Table(const Bytes& bytes, std::size_t position) : bytes_(bytes), position_(position) {
+    const auto back = static_cast<std::int64_t>(bytes.At<std::int32_t>(position));
+    const std::int64_t table = static_cast<std::int64_t>(position) - back;
+    Require(table >= 0, "an offset points outside the program");
+    vtable_ = static_cast<std::size_t>(table);
+    slots_ = bytes.At<std::uint16_t>(vtable_);
+  }
+  bool Has(std::size_t field) const { return Place(field) != 0; }
+  template <typename T>
+  T Scalar(std::size_t field, T otherwise = 0) const {
+    const std::size_t place = Place(field);
+    return place == 0 ? otherwise : bytes_.At<T>(place);
+  }
+  Table Child(std::size_t field) const { return {bytes_, Target(field)}; }
+  template <typename T>
+  Vector List(std::size_t field) const {
+    return Has(field) ? Vector(bytes_, Target(field), sizeof(T)) : Vector();
+  }
+  Vector Tables(std::size_t field) const { return List<std::uint32_t>(field); }
+  std::string_view Text(std::size_t field) const {
+    const std::size_t target = Target(field);
+    const Vector characters(bytes_, target, 1);
+    return {reinterpret_cast<const char*>(bytes_.data + target + 4), characters.size()};
+  }
+
+ private:
+  std::size_t Place(std::size_t field) const {
+    const std::size_t slot = 4 + 2 * field;
+    const std::size_t offset = slot + 2 <= slots_ ? bytes_.At<std::uint16_t>(vtable_ + slot) : 0;
+    return offset == 0 ? 0 : position_ + offset;
+  }
+  std::size_t Target(std::size_t field) const {
+    Require(Has(field), "a field is missing");
+    return bytes_.Follow(Place(field));
+  }
+
+  Bytes bytes_;
+  std::size_t position_;
+  std::size_t vtable_ = 0;
+  std::size_t slots_ = 0;
+};
+
+Table Vector::Table(std::size_t index) const {
+  Require(index < count_, "an index is beyond its list");
+  return {bytes_, bytes_.Follow(first_ + 4 * index)};
+}
+
+enum : std::uint8_t { kInt = 2, kDouble = 4, kTensor = 5, kString = 6, kTensorList = 10 };  // KernelTypes
+enum : std::int8_t { kByteType = 0, kFloatType = 6 };                                       // ScalarType
+
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct TensorInfo {
+  std::int8_t type;
+  std::vector<std::size_t> sizes;
+  std::uint64_t bytes;
+  bool constant;
+  bool planned;
+  bool grows;                             // its first size is a bound
+  Range memory;                           // planned: where in the working memory
+  const std::uint8_t* content = nullptr;  // constant
+};
+
+class Reader {
+ public:
+  Reader(const std::uint8_t* data, std::size_t size)
+      : file_{data, size}, flat_{Program(file_)}, root_(flat_, flat_.Follow(0)) {
+    Require(root_.Scalar<std::uint32_t>(0) == 0, "it has an unknown schema version");
+    for (std::size_t field : {2, 3, 6, 7}) {  // inline constants, delegates' data, mutable segments, named data
+      Require(root_.Tables(field).size() == 0, "it holds data that no program of ours has");
+    }
+    FindConstants();
+  }
+
+  ProgramFile Read() {
+    const Vector plans = root_.Tables(1);
+    Require(plans.size() <= kMostMethods, "it has too many methods");
+    bool found = false;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const Table plan = plans.Table(i);
+      const std::string_view name = plan.Text(0);
+      // ExecuTorch compares up to the first zero: it would take another plan for forward.
+      Require(name.find('\0') == name.npos, "a method's name holds a zero");
+      Require(plan.Tables(7).size() == 0, "a method uses a delegate");
+      if (name == "forward") {
+        Require(!found, "two methods have one name");
+        found = true;
+        ReadForward(plan);
+      } else {
+        Require(result_.metadata.emplace(std::string(name), Constant(plan)).second, "two methods have one name");
+      }
+    }
+    Require(found, "it has no method forward");
+    return std::move(result_);
+  }
+
+ private:
+  // The flatbuffer's part of the file, from the extended header at byte 8 (ExecuTorch's ExtendedHeader).
+  static Bytes Program(const Bytes& file) {
+    Require(file.size >= 40 && std::memcmp(file.data + 4, "ET12eh00", 8) == 0, "its header is not ExecuTorch's");
+    const auto program_size = file.At<std::uint64_t>(16);
+    Require(program_size >= 40 && program_size <= file.size, "its header says another size");
+    return {file.data, static_cast<std::size_t>(program_size)};
+  }
+
+  void FindConstants() {
+    const auto base = file_.At<std::uint64_t>(24);
+    const Table constants = root_.Child(5);
+    offsets_ = constants.List<std::uint64_t>(1);
+    const Vector segments = root_.Tables(4);
+    Require(segments.size() == 1 && constants.Scalar<std::uint32_t>(0) == 0,
+            "it has other segments than its constants");
+    const auto offset = segments.Table(0).Scalar<std::uint64_t>(0);
+    const auto bytes = segments.Table(0).Scalar<std::uint64_t>(1);
+    Require(
+        base >= flat_.size && base <= file_.size && offset <= file_.size - base && bytes <= file_.size - base - offset,
+        "its constants reach beyond the file");
+    constants_ = {file_.data + base + offset, static_cast<std::size_t>(bytes)};
+  }
+
+  TensorInfo Tensor(const Table& value) {
+    Require(value.Scalar<std::uint8_t>(0) == kTensor, "a value is of another type");
+    const Table tensor = value.Child(1);
+    TensorInfo info;
+    info.type = tensor.Scalar<std::int8_t>(0);
+    Require(info.type == kByteType || info.type == kFloatType, "a tensor has another type");
+    info.bytes = info.type == kFloatType ? 4 : 1;
+    const Vector sizes = tensor.List<std::int32_t>(2);
+    const Vector order = tensor.List<std::uint8_t>(3);
+    Require((sizes.size() == 1 || sizes.size() == 2) && order.size() == sizes.size(), "a tensor has another rank");
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto size = sizes.Scalar<std::int32_t>(i);
+      Require(size > 0 && order.Scalar<std::uint8_t>(i) == i, "a tensor has an impossible size or order");
+      info.sizes.push_back(static_cast<std::size_t>(size));
+      info.bytes *= static_cast<std::uint64_t>(size);  // below 2^2 * 2^31 * 2^31
+    }
+    const auto dynamism = tensor.Scalar<std::int8_t>(8);
+    Require(tensor.Scalar<std::int32_t>(1) == 0 && tensor.Scalar<std::int8_t>(7) == 0 && !tensor.Has(9) &&
+                tensor.Scalar<std::uint8_t>(4) == 0 && (dynamism == 0 || dynamism == 1),
+            "a tensor has an unknown layout");
+    info.grows = dynamism == 1;
+    const auto buffer = tensor.Scalar<std::uint32_t>(5);
+    info.constant = buffer != 0;
+    info.planned = tensor.Has(6);
+    Require(!(info.constant && (info.planned || info.grows)), "a constant tensor has working memory");
+    if (info.constant) {
+      const auto offset = offsets_.Scalar<std::uint64_t>(buffer);
+      Require(offset <= constants_.size && info.bytes <= constants_.size - offset,
+              "a constant reaches beyond its segment");
+      info.content = constants_.data + offset;
+      Require(static_cast<std::uint64_t>(info.content - file_.data) % kLeastAlignment == 0, "a constant lies askew");
+    }
+    if (info.planned) {
+      const Table place = tensor.Child(6);
+      info.memory = {place.Scalar<std::uint32_t>(1), info.bytes};
+      Require(place.Scalar<std::uint32_t>(0) == 1 && place.Scalar<std::uint32_t>(2) == 0, "a tensor has no memory");
+    }
+    return info;
+  }
+
+  ProgramFile::Value Constant(const Table& plan) {
+    const Vector outputs = plan.List<std::int32_t>(4);
+    Require(outputs.size() == 1 && plan.List<std::int32_t>(3).size() == 0, "a constant method is no constant");
+    const Table value = plan.Tables(2).Table(static_cast<std::size_t>(outputs.Scalar<std::int32_t>(0)));
+    switch (value.Scalar<std::uint8_t>(0)) {
+      case kInt:
+        return value.Child(1).Scalar<std::int64_t>(0);
+      case kDouble:
+        return value.Child(1).Scalar<double>(0);
+      case kString: {
+        const std::string_view text = value.Child(1).Text(0);
+        Require(text.size() <= kMostConstantBytes, "a constant method is too long");
+        return std::string(text);
+      }
+      default: {
+        const TensorInfo info = Tensor(value);
+        Require(info.constant && info.type == kFloatType && info.sizes.size() == 1, "a constant method is no constant");
+        Require(info.bytes <= kMostConstantBytes, "a constant method is too long");
+        std::vector<float> values(static_cast<std::size_t>(info.bytes / 4));
+        std::memcpy(values.data(), info.content, values.size() * sizeof(float));
+        return values;
+      }
+    }
+  }
+
+  void ReadForward(const Table& plan) {
+    const Vector values = plan.Tables(2);
+    const Vector inputs = plan.List<std::int32_t>(3);
+    const Vector outputs = plan.List<std::int32_t>(4);
+    const Vector chains = plan.Tables(5);
+    const Vector operators = plan.Tables(6);
+    const Vector memory = plan.List<std::int64_t>(8);
+    Require(values.size() <= kMostValues && operators.size() <= kMostValues, "it has too many values");
+    Require(inputs.size() >= 1 && outputs.size() == inputs.size(), "its states are not those that it returns");
+    Require(chains.size() == 1 && chains.Table(0).Tables(2).size() <= kMostValues,
+            "it has another chain of instructions");
+    Require(memory.size() >= 1 && memory.size() <= 2 && plan.Tables(9).size() == 0, "it has other working memory");
+    const auto planned = memory.size() == 2 ? memory.Scalar<std::int64_t>(1) : 0;
+    Require(
+        memory.Scalar<std::int64_t>(0) == 0 && planned >= 0 && static_cast<std::uint64_t>(planned) <= kMostPlannedBytes,
+        "it has other working memory");
+    result_.planned_bytes = static_cast<std::size_t>(planned);
+
+    for (std::size_t i = 0; i < values.size(); ++i) CheckValue(values, i);
+
+    // The chain: each operator reads the frames that the one before wrote; states come and go in order.
+    const auto at = [&](const Vector& list, std::size_t i) {
+      return static_cast<std::size_t>(list.Scalar<std::int32_t>(i));
+    };
+    const auto tensor = [&](std::size_t index) { return Tensor(values.Table(index)); };
+    const TensorInfo first = tensor(at(inputs, 0));
+    CheckFrames(first);
+    result_.most_frames = first.sizes[0];
+    result_.inputs = first.sizes[1];
+    std::size_t frames = at(inputs, 0);
+    std::size_t state = 1;
+    const Vector instructions = chains.Table(0).Tables(2);
+    Require(instructions.size() <= kMostLayers + 1, "it has too many layers");
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
+      Require(instructions.Table(i).Scalar<std::uint8_t>(0) == 1, "an instruction is no call of an operator");
+      const Table call = instructions.Table(i).Child(1);
+      const Table callee = operators.Table(static_cast<std::size_t>(call.Scalar<std::int32_t>(0)));
+      const Kind kind = OperatorKind(callee);
+      const std::size_t count = kind == Kind::kLstm ? 2 : kind == Kind::kRnn ? 1 : 0;
+      const Vector args = call.List<std::int32_t>(1);
+      const std::size_t weights = 1 + count;
+      const std::size_t y = weights + (count == 0 ? 2 : 1);
+      Require(args.size() == y + 1 + count + 1, "a call has another number of arguments");
+      Require(at(args, 0) == frames, "an operator does not read what the one before it wrote");
+      const TensorInfo x = tensor(frames);
+      const TensorInfo packed = tensor(at(args, weights));
+      const TensorInfo written = tensor(at(args, y));
+      CheckFrames(written);
+      Require(x.sizes[1] <= kMostWidth && written.sizes[1] <= kMostWidth, "a layer is too wide");
+      Require(written.bytes <= kMostFrameBytes, "an operator writes too much");
+      Require(written.sizes[0] == result_.most_frames, "the numbers of frames differ");
+      Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1,
+              "an operator has no packed weights");
+      // Weights of one call only: the work of a frame does not exceed the file.
+      for (const Range& other : weights_) Require(Apart(other, Place(packed)), "two calls share weights");
+      weights_.push_back(Place(packed));
+      Layer layer;
+      const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
+      if (status != Status::kOk) throw Fault{StatusText(status), ""};
+      Require(layer.shape.kind == kind && layer.shape.inputs == static_cast<std::int64_t>(x.sizes[1]) &&
+                  layer.shape.outputs == static_cast<std::int64_t>(written.sizes[1]),
+              "packed weights are of another size than their call");
+      for (std::size_t k = 0; k < count; ++k, ++state) {
+        Require(
+            state < inputs.size() && at(args, 1 + k) == at(inputs, state) && at(args, y + 1 + k) == at(outputs, state),
+            "states are not in order");
+        CheckState(tensor(at(args, 1 + k)), written.sizes[1]);
+        CheckState(tensor(at(args, y + 1 + k)), written.sizes[1]);
+        result_.states.push_back(written.sizes[1]);
+      }
+      if (count == 0) {
+        Require(at(args, y + 1) == at(args, y), "a call returns something else than it wrote");
+        const Table size = values.Table(at(args, weights + 1));
+        Require(size.Scalar<std::uint8_t>(0) == kInt && size.Child(1).Scalar<std::int64_t>(0) == layer.shape.outputs,
+                "a call has another number of outputs");
+      } else {
+        CheckReturned(values.Table(at(args, y + 1 + count)), args, y, count);
+      }
+      result_.scratch_bytes =
+          std::max(result_.scratch_bytes, ScratchBytes(layer, static_cast<std::int64_t>(result_.most_frames)));
+      const bool last = i + 1 == instructions.size();
+      Require(written.planned != last && !written.constant, "scores have no place");
+      Require(!(x.planned && written.planned) || Apart(x.memory, written.memory), "an operator overwrites its input");
+      Require(last == (at(args, y) == at(outputs, 0)), "the scores are not the last operator's");
+      frames = at(args, y);
+      result_.outputs = written.sizes[1];
+    }
+    Require(instructions.size() >= 1 && state == inputs.size(), "states are not in order");
+    Require(!first.planned && !first.constant && frames != at(inputs, 0), "the frames have a place of their own");
+    CheckDistinct(inputs, outputs);
+  }
+
+  void CheckValue(const Vector& values, std::size_t index) {
+    const Table value = values.Table(index);
+    switch (value.Scalar<std::uint8_t>(0)) {
+      case kInt:
+        (void)value.Child(1);
+        return;
+      case kTensorList: {
+        const Vector items = value.Child(1).List<std::int32_t>(0);
+        Require(items.size() <= 3, "a list of tensors is too long");
+        for (std::size_t i = 0; i < items.size(); ++i) {
+          const auto item = static_cast<std::size_t>(items.Scalar<std::int32_t>(i));
+          Require(item < index, "a list stands before its tensors");  // ExecuTorch reads values in their order
+          (void)Tensor(values.Table(item));
+        }
+        return;
+      }
+      default: {
+        const TensorInfo info = Tensor(value);
+        Require(!info.planned || (info.memory.first % kLeastAlignment == 0 &&
+                                  info.memory.first + info.memory.bytes <= result_.planned_bytes),
+                "a tensor lies askew in the working memory, or reaches beyond it");
+      }
+    }
+  }
+
+  static void CheckFrames(const TensorInfo& info) {
+    Require(info.type == kFloatType && info.sizes.size() == 2 && info.grows && info.sizes[0] <= kMostFrames,
+            "frames are not [T, n] of float32");
+  }
+
+  static void CheckState(const TensorInfo& info, std::size_t size) {
+    Require(info.type == kFloatType && info.sizes.size() == 1 && info.sizes[0] == size && !info.grows &&
+                !info.planned && !info.constant,
+            "a state is not [hidden] of float32");
+  }
+
+  static void CheckReturned(const Table& list, const Vector& args, std::size_t y, std::size_t count) {
+    Require(list.Scalar<std::uint8_t>(0) == kTensorList, "a call returns no list");
+    const Vector items = list.Child(1).List<std::int32_t>(0);
+    Require(items.size() == 1 + count, "a call returns another list");
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      Require(items.Scalar<std::int32_t>(i) == args.Scalar<std::int32_t>(y + i), "a call returns another list");
+    }
+  }
+
+  static void CheckDistinct(const Vector& inputs, const Vector& outputs) {
+    std::vector<bool> seen(kMostValues, false);
+    for (const Vector* list : {&inputs, &outputs}) {
+      for (std::size_t i = 0; i < list->size(); ++i) {
+        const auto index = static_cast<std::size_t>(list->Scalar<std::int32_t>(i));
+        Require(index < seen.size() && !seen[index], "an input or output stands twice");
+        seen[index] = true;
+      }
+    }
+  }
+
+  static Kind OperatorKind(const Table& callee) {
+    constexpr std::pair<std::string_view, Kind> kOperators[] = {
+        {"quaternion::hamilton_linear", Kind::kHamiltonLinear},
+        {"quaternion::linear", Kind::kLinear},
+        {"quaternion::rnn", Kind::kRnn},
+        {"quaternion::lstm", Kind::kLstm},
+    };
+    for (const auto& [name, kind] : kOperators) {
+      if (callee.Text(0) == name && callee.Text(1) == "out") return kind;
+    }
+    std::string name = std::string(callee.Text(0).substr(0, 60)) + "." + std::string(callee.Text(1).substr(0, 20));
+    std::replace_if(name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+    throw Fault{"it calls the operator " + name + ", which this library lacks"};
+  }
+
+  Range Place(const TensorInfo& constant) const {
+    return {static_cast<std::uint64_t>(constant.content - file_.data), constant.bytes};
+  }
+
+  static bool Apart(const Range& a, const Range& b) {
+    return a.first + a.bytes <= b.first || b.first + b.bytes <= a.first;
+  }
+
+  Bytes file_;
+  Bytes flat_;
+  Table root_;
+  Vector offsets_;
+  Bytes constants_{nullptr, 0};
+  std::vector<Range> weights_;  // of the calls so far
+  ProgramFile result_;
+};
+
+}  // namespace
+
+std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
+  static const auto table = [] {
+    std::array<std::uint32_t, 256> made{};
+    for (std::uint32_t i = 0; i < made.size(); ++i) {
+      std::uint32_t value = i;
+      for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ (value & 1 ? 0xEDB88320u : 0u);
+      made[i] = value;
+    }
+    return made;
+  }();
+  std::uint32_t crc = ~0u;
+  for (std::size_t i = 0; i < size; ++i) crc = table[(crc ^ data[i]) & 0xFF] ^ (crc >> 8);
+  return ~crc;
+}
+
+Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name) {
+  if (size <= kTrailerBytes || std::memcmp(data + size - kTrailerBytes, kMagic, 8) != 0) {
+    return Error{ErrorCode::kNotAModel,
+                 name + " is not a Tetraphone model, or cut short; `tetraphone export` writes one"};
+  }
+  std::uint32_t version;
+  std::uint32_t checksum;
+  std::memcpy(&version, data + size - 8, 4);
+  std::memcpy(&checksum, data + size - 4, 4);
+  if (version != kFormatVersion) {
+    const bool newer = version > kFormatVersion;
+    return Error{ErrorCode::kVersion, name + " was made by " + (newer ? "a newer" : "an older") +
+                                          " Tetraphone: it has format " + std::to_string(version) +
+                                          ", this version reads " + std::to_string(kFormatVersion) +
+                                          (newer ? "; update Tetraphone" : "; export the model again")};
+  }
+  if (Crc32(data, size - kTrailerBytes) != checksum) {
+    return Error{ErrorCode::kDamaged, name + " is damaged (its checksum is wrong); copy or export it again"};
+  }
+  try {
+    return Reader(data, size - kTrailerBytes).Read();
+  } catch (const Fault& fault) {
+    return Error{ErrorCode::kDamaged, name + " is damaged or not a program of ours: " + fault.what + fault.mend};
+  }
+}
+
+}  // namespace tetraphone

@@ -1,0 +1,1 @@
+"""Recognition and its scores; nothing here imports torch."""

@@ -1,0 +1,102 @@
+"""Live recognition from the microphone, through the extra `microphone` (sounddevice)."""
+
+import queue
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.phones import TIME_DIGITS, TimedPhone
+from tetraphone.sound.audio import Samples
+
+from .recognizer import Recognizer, StreamOptions
+
+BLOCK = 0.05
+"""Seconds of sound that come at a time."""
+QUIETEST = -60.0
+"""Decibels of full scale at which the level meter is empty."""
+METER = 10
+"""Columns of the level meter."""
+
+
+def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[[str], None]) -> dict[str, Any]:
+    """Recognises what the default microphone hears until Ctrl-C; shows level and phones on a terminal as they come.
+
+    Args:
+        say: takes a line of log: each stretch of speech once the speaker pauses.
+
+    Returns:
+        As `model.recognize`; sound that was lost is a problem.
+
+    Raises:
+        InputError: sounddevice is not installed, or there is no microphone.
+    """
+    sounddevice = _sounddevice()
+    blocks: queue.SimpleQueue[Samples] = queue.SimpleQueue()
+    lost = 0
+
+    def take(samples: Samples, frames: int, time: Any, status: Any) -> None:
+        nonlocal lost
+        lost += frames if status.input_overflow else 0
+        blocks.put(samples[:, 0].copy())
+
+    phones: list[TimedPhone] = []
+    shown = 0
+    """Phones that `say` has had."""
+    with recognizer.stream(options) as stream:
+        try:
+            device = sounddevice.query_devices(kind="input")
+            rate = int(device["default_samplerate"])
+            say(f"listening to {device['name']}; Ctrl-C ends")
+            with sounddevice.InputStream(rate, round(rate * BLOCK), channels=1, dtype="float32", callback=take):
+                while True:
+                    samples = blocks.get()
+                    stream.accept(samples, rate)
+                    phones += stream.poll()
+                    if stream.paused and shown < len(phones):
+                        _show("")
+                        say(" ".join(item.phone for item in phones[shown:]))
+                        shown = len(phones)
+                    heard = [item.phone for item in phones[shown:] + stream.provisional()]
+                    _show(f"{_meter(samples)} {' '.join(heard)}")
+        except (sounddevice.PortAudioError, ValueError) as error:
+            raise InputError(f"no microphone to listen to: {error}; connect one, or give a recording") from error
+        except KeyboardInterrupt:
+            _show("")
+        stream.finish()
+        phones += stream.poll()
+        if shown < len(phones):
+            say(" ".join(item.phone for item in phones[shown:]))
+        return {
+            "recording": "microphone",
+            "duration": round(stream.seconds, TIME_DIGITS),
+            "phones": [item.__dict__ for item in phones],
+            "problems": [f"{lost / rate:.2f} seconds of sound were lost; end other programs"] if lost else [],
+        }
+
+
+def _sounddevice() -> Any:
+    try:
+        import sounddevice
+    except (ImportError, OSError) as error:  # OSError: PortAudio is missing
+        mend = "install the extra: pip install 'tetraphone[microphone]', and PortAudio (Debian: libportaudio2)"
+        raise InputError(f"cannot listen: {error}; {mend}") from error
+    return sounddevice
+
+
+def _meter(samples: Samples) -> str:
+    power = float(np.square(samples, dtype=np.float64).mean()) if len(samples) else 0.0
+    level = 10 * np.log10(max(power, 1e-12))
+    filled = round(METER * float(np.clip(1 - level / QUIETEST, 0, 1)))
+    return "█" * filled + "·" * (METER - filled)
+
+
+def _show(text: str) -> None:
+    """Rewrites the terminal's last line; nothing where standard error is no terminal."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        cut = text if len(text) <= width else text[:METER] + " …" + text[len(text) - width + METER + 2 :]
+        print(f"\r\033[K{cut}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,345 @@
+"""The streaming recogniser of `recognizer/` (C++) for Python: samples in, phones out, from a .pte file.
+
+    with Recognizer.load(Path("qlstm-int8.pte")) as recognizer, recognizer.stream() as stream:
+        for samples in microphone:
+            stream.accept(samples, rate=16000)
+            for phone in stream.poll():
+                print(phone.phone, phone.start, phone.end, phone.confidence)
+
+It needs neither torch nor ExecuTorch's Python runtime. Meanings and guarantees: recognizer/recognizer.h.
+"""
+
+import ctypes
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any, Self
+
+import numpy as np
+from tyro.conf import arg
+
+from tetraphone.common.errors import InputError, check_types
+from tetraphone.common.native import failure, int32, library
+from tetraphone.common.phones import TIME_DIGITS, TimedPhone
+from tetraphone.sound.audio import Samples
+from tetraphone.sound.features import Frames
+
+SHIPPED = Path(__file__).parent.parent / "models"
+DEMO = Path("demo")
+PIECE = 256
+"""Items that one call hands over."""
+
+
+class _Info(ctypes.Structure):
+    _fields_ = (
+        ("sample_rate", ctypes.c_int32),
+        ("phones", ctypes.c_int32),
+        ("bands", ctypes.c_int32),
+        ("hop", ctypes.c_double),
+        ("frame_shift", ctypes.c_double),
+        ("frame_offset", ctypes.c_double),
+        ("delay", ctypes.c_double),
+        ("file_bytes", ctypes.c_uint64),
+    )
+
+
+class _Options(ctypes.Structure):
+    _fields_ = (
+        ("beam", ctypes.c_int32),
+        ("grammar", ctypes.c_char_p),
+        ("grammar_scale", ctypes.c_double),
+        ("phone_bonus", ctypes.c_double),
+        ("pause", ctypes.c_double),
+        ("keep_bands", ctypes.c_int32),
+        ("keep_scores", ctypes.c_int32),
+        ("channel", ctypes.c_int32),
+    )
+
+
+class _Phone(ctypes.Structure):
+    _fields_ = (
+        ("index", ctypes.c_int32),
+        ("start", ctypes.c_double),
+        ("end", ctypes.c_double),
+        ("confidence", ctypes.c_double),
+    )
+
+
+def _path(path: Path) -> bytes:
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InputError(f"{str(path)!r} holds a zero byte; give the name of a file")
+    return name
+
+
+def _check(code: int) -> int:
+    if code < 0:
+        raise failure()
+    return code
+
+
+def _defaults() -> _Options:
+    """The library's defaults (recognizer/recognizer.h, decoder.h): there is no second copy of them."""
+    options = _Options()
+    library().tetraphone_default_options(ctypes.byref(options))
+    return options
+
+
+def _default(name: str) -> Any:
+    return getattr(_defaults(), name)
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How to decode.
+
+    Raises:
+        InputError: a value is of another type, or none that the library takes.
+    """
+
+    beam: int = field(default_factory=lambda: int(_default("beam")))
+    """Prefixes that the beam search keeps; 0: the best path."""
+    grammar: Annotated[Path | None, arg(metavar="FST")] = None
+    """A phone grammar in OpenFst's text form, such as `tetraphone corpus bigram` writes; needs a beam."""
+    grammar_scale: float = field(default_factory=lambda: float(_default("grammar_scale")))
+    """Weight of the grammar's costs."""
+    phone_bonus: float = field(default_factory=lambda: float(_default("phone_bonus")))
+    """Added to the log score of each phone, against deletions."""
+    pause: float = field(default_factory=lambda: float(_default("pause")))
+    """Seconds without a phone after which a stream is paused."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        _check(library().tetraphone_check_options(ctypes.byref(self._native())))
+
+    def native(self, bands: bool, scores: bool) -> _Options:
+        """As the C library takes them."""
+        options = self._native()
+        options.keep_bands, options.keep_scores = bands, scores
+        return options
+
+    def _native(self) -> _Options:
+        options = _defaults()
+        options.beam = int32("beam", self.beam)
+        options.grammar = None if self.grammar is None else _path(self.grammar)
+        options.grammar_scale, options.phone_bonus = self.grammar_scale, self.phone_bonus
+        options.pause = self.pause
+        return options
+
+
+class _Handle:
+    """A number of the C library, closed once."""
+
+    _close: str
+    _handle = ctypes.c_uint64(0)
+
+    def __init__(self, handle: int) -> None:
+        self._handle = ctypes.c_uint64(handle)
+
+    def close(self) -> None:
+        """Gives it back; later calls are InputErrors. Safe while another thread is in a call."""
+        handle, self._handle = self._handle, ctypes.c_uint64(0)
+        if handle:
+            getattr(library(), self._close)(handle)
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; load the file once more")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Recognizer(_Handle):
+    """A loaded model, for any number of streams in any threads."""
+
+    _close = "tetraphone_recognizer_close"
+
+    def __init__(self, handle: int) -> None:
+        if not handle:
+            raise failure()
+        super().__init__(handle)
+        self._info = _Info()
+        _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(self._info)))
+        self.phones = tuple(self._symbol(index) for index in range(self._info.phones))
+        """The phone set, in the order of the scores behind the blank's."""
+
+    @classmethod
+    def load(cls, path: Path) -> "Recognizer":
+        """Maps a file, which must stay as it is while it is in use.
+
+        Raises:
+            InputError: the file is missing, damaged, not a model, or of another version.
+        """
+        return cls(library().tetraphone_recognizer_load(_path(path)))
+
+    @classmethod
+    def from_bytes(cls, content: bytes | bytearray | memoryview, name: str) -> "Recognizer":
+        """A model from memory, copied; `name` is for errors, which are those of `load`."""
+        size = ctypes.c_size_t(len(content))
+        return cls(library().tetraphone_recognizer_load_bytes(bytes(content), size, _path(Path(name))))
+
+    def _symbol(self, index: int) -> str:
+        symbol = ctypes.create_string_buffer(64)
+        _check(library().tetraphone_phone_symbol(self._handle, index, symbol, ctypes.c_size_t(len(symbol))))
+        return symbol.value.decode("utf-8", "replace")
+
+    @property
+    def sample_rate(self) -> int:
+        """Hz of the model; streams take any rate."""
+        return int(self._info.sample_rate)
+
+    @property
+    def bands(self) -> int:
+        """Mel bands of `Stream.bands`."""
+        return int(self._info.bands)
+
+    @property
+    def hop(self) -> float:
+        """Seconds from one frame of `Stream.bands` to the next."""
+        return float(self._info.hop)
+
+    @property
+    def frame_shift(self) -> float:
+        """Seconds from one frame of `Stream.scores` to the next."""
+        return float(self._info.frame_shift)
+
+    @property
+    def delay(self) -> float:
+        """Seconds from a network frame's start to the last sample that its scores need."""
+        return float(self._info.delay)
+
+    def stream(self, options: StreamOptions | None = None, bands: bool = False, scores: bool = False) -> "Stream":
+        """A new stream.
+
+        Args:
+            options: how to decode.
+            bands, scores: whether `Stream.bands` and `Stream.scores` keep what they give.
+
+        Raises:
+            InputError: an option is impossible, or the grammar cannot be read.
+        """
+        how = (StreamOptions() if options is None else options).native(bands, scores)
+        handle = library().tetraphone_stream_open(self._handle, ctypes.byref(how))
+        if not handle:
+            raise failure()
+        return Stream(handle, self)
+
+    def recognize(self, samples: Samples, rate: int, options: StreamOptions | None = None) -> list[TimedPhone]:
+        """The phones of a whole recording; see `Stream.accept`."""
+        with self.stream(options) as stream:
+            stream.accept(samples, rate)
+            stream.finish()
+            return stream.poll()
+
+
+class Stream(_Handle):
+    """One source of sound. Calls of several threads wait for one another."""
+
+    _close = "tetraphone_stream_close"
+
+    def __init__(self, handle: int, recognizer: Recognizer) -> None:
+        super().__init__(handle)
+        self._phones, self._bands = recognizer.phones, recognizer.bands
+
+    def accept(self, samples: Samples, rate: int) -> None:
+        """Takes floating-point samples in [−1, 1], [frames] or [frames, channels], at any rate from 1 to 768 kHz.
+
+        Raises:
+            InputError: rate or channels differ from the stream's first, a sample is not finite, the stream is closed or
+                finished; nothing was taken then.
+        """
+        if not np.issubdtype(np.asarray(samples).dtype, np.floating):
+            kind = np.asarray(samples).dtype
+            raise InputError(f"samples of type {kind}; give floats in [-1, 1], such as int16 samples over 32768")
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(samples, np.float32)
+        if values.ndim not in (1, 2):
+            raise InputError(f"samples of shape {values.shape}; give [frames] or [frames, channels]")
+        channels = 1 if values.ndim == 1 else values.shape[1]
+        pointer = values.ctypes.data_as(ctypes.c_void_p)
+        frames = ctypes.c_size_t(len(values))
+        hertz = ctypes.c_int32(int32("rate", rate))
+        _check(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
+
+    def finish(self) -> None:
+        """No more samples follow; provisional phones become final."""
+        _check(library().tetraphone_stream_finish(self._handle))
+
+    def reset(self) -> None:
+        """As newly made."""
+        _check(library().tetraphone_stream_reset(self._handle))
+
+    def poll(self) -> list[TimedPhone]:
+        """Phones that nothing to come can change, each given once."""
+        found: list[_Phone] = []
+        while True:
+            phones = (_Phone * PIECE)()
+            count = _check(library().tetraphone_stream_poll(self._handle, phones, ctypes.c_size_t(PIECE)))
+            if not count:
+                return self._timed(found)
+            found += phones[:count]
+
+    def provisional(self) -> list[TimedPhone]:
+        """The phones that would follow if the stream ended now."""
+        found = (_Phone * PIECE)()
+        count = _check(library().tetraphone_stream_provisional(self._handle, found, ctypes.c_size_t(PIECE)))
+        return self._timed(found[:count])
+
+    @property
+    def paused(self) -> bool:
+        """Whether the speaker pauses: some phone was found, and none for `StreamOptions.pause` seconds."""
+        return bool(_check(library().tetraphone_stream_paused(self._handle)))
+
+    @property
+    def seconds(self) -> float:
+        """Of sound taken."""
+        seconds = ctypes.c_double()
+        _check(library().tetraphone_stream_seconds(self._handle, ctypes.byref(seconds)))
+        return seconds.value
+
+    def bands(self) -> Frames:
+        """Log-mel energies [frames, bands] since the last call."""
+        return self._floats("tetraphone_stream_bands", self._bands)
+
+    def scores(self) -> Frames:
+        """Unnormalised scores [network frames, phones + 1] since the last call, blank first."""
+        return self._floats("tetraphone_stream_scores", len(self._phones) + 1)
+
+    def _floats(self, function: str, width: int) -> Frames:
+        call, found = getattr(library(), function), [np.empty(0, np.float32)]
+        while True:
+            buffer = np.empty(PIECE * width, np.float32)  # whole frames, also for threads that take turns
+            count = _check(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
+            if not count:
+                return np.concatenate(found).reshape(-1, width)
+            found.append(buffer[:count])
+
+    def _timed(self, found: list[_Phone]) -> list[TimedPhone]:
+        return [
+            TimedPhone(
+                self._phones[item.index],
+                round(item.start, TIME_DIGITS),
+                round(item.end, TIME_DIGITS),
+                round(item.confidence, 4),
+            )
+            for item in found
+        ]
+
+
+def default_model() -> Path:
+    """The model that ships with the package, else the one that `make demo` made in the working folder.
+
+    Raises:
+        InputError: there is neither.
+    """
+    found = [*sorted(SHIPPED.glob("*-int8.pte")), *sorted(DEMO.glob("*-int8.pte"))]
+    if not found:
+        raise InputError(f"no model ships with this version and {DEMO} holds none; run `make demo` or give --model")
+    return found[0]

@@ -1,0 +1,1 @@
+"""Recordings: their containers, samples and features."""

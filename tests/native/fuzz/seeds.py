@@ -1,0 +1,37 @@
+"""Writes the seeds of the fuzz targets `model` and `chunks` (python tests/native/fuzz/seeds.py): small models, few samples."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from checkpoints import FORMATS, energy_program, make_checkpoint
+
+from tetraphone.export.writer import export
+from tetraphone.sound.features import FeatureOptions
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+def main() -> None:
+    for name in ("model", "chunks"):
+        (CORPUS / name).mkdir(parents=True, exist_ok=True)
+    features = FeatureOptions(bands=4, stack=1, stride=1)
+    for number_format in FORMATS:
+        for kind in ("qlstm", "qrnn"):
+            checkpoint = make_checkpoint(number_format, kind, hidden=4, layers=1, features=features)
+            export(checkpoint, CORPUS / "model" / f"{kind}-{number_format}.pte")
+    (CORPUS / "model" / "energy.pte").write_bytes(energy_program())
+    draw = np.random.default_rng(0)
+    for rate in range(6):
+        operations = [bytes([rate])]
+        for size in draw.integers(1, 200, 8):
+            samples = draw.normal(0, 3000, int(size)).astype("<i2")
+            operations += [bytes([int(size) // 4 + 1]), samples.tobytes(), bytes([255]) if size % 5 == 0 else b""]
+        (CORPUS / "chunks" / f"rate-{rate}").write_bytes(b"".join(operations))
+
+
+if __name__ == "__main__":
+    main()

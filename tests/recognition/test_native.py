@@ -1,0 +1,236 @@
+"""The recogniser's C++ programs: the command against Python, mutations of a model, threads, a C++ user, and aarch64.
+
+`make recognizer-tests` and `make arm-recognizer` build them; what is not built is skipped, with the reason.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from checkpoints import energy_program, make_checkpoint
+
+from tetraphone.evaluation.model import load_model, recognize
+from tetraphone.export.writer import export
+from tetraphone.sound.audio import Samples, read_recording
+from tetraphone.sound.features import FeatureOptions
+
+BUILD = Path(__file__).parents[2] / "build"
+FUZZ = Path(__file__).parent / "fuzz"
+RATE = 16000
+
+
+def program(folder: str, name: str) -> Path:
+    path = BUILD / folder / name
+    if not path.is_file():
+        pytest.skip(f"{path} is not built; run `make test`")
+    return path
+
+
+def run(*arguments: str | Path, timeout: float = 300, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(list(map(str, arguments)), capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def emulated(processor: str, path: Path) -> list[str | Path]:
+    """The command that runs an aarch64 program here."""
+    emulator = shutil.which("qemu-aarch64")
+    if emulator is None:
+        pytest.skip("qemu-aarch64 is missing (Debian: qemu-user)")
+    return [emulator, "-cpu", processor, "-L", "/usr/aarch64-linux-gnu", path]
+
+
+def write_wav(path: Path, samples: Samples) -> Path:
+    soundfile.write(path, samples, RATE, subtype="PCM_16")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("native") / "int8.pte"
+    export(make_checkpoint("int8", hidden=64, features=FeatureOptions()), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file in which the program is most of the bytes."""
+    path = tmp_path_factory.mktemp("native") / "small.pte"
+    export(make_checkpoint("int8", hidden=4, layers=1), path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Twenty recordings as 16 kHz WAV: real ones where there are some, else noise that comes and goes."""
+    folder = tmp_path_factory.mktemp("recordings")
+    real = sorted((Path(__file__).parents[3] / "shared/corpora/speechocean762/WAVE").rglob("*.*"))[::250][:20]
+    if real:
+        return [write_wav(folder / f"{path.stem}.wav", read_recording(path, RATE)) for path in real]
+    draw = np.random.default_rng(0)
+    loudness = np.repeat(draw.uniform(0, 0.3, (20, 30)), RATE // 10, axis=1)
+    sounds = loudness * draw.standard_normal(loudness.shape)
+    return [write_wav(folder / f"{index}.wav", sound) for index, sound in enumerate(sounds)]
+
+
+def test_command_gives_the_phones_of_python(model: Path, recordings: list[Path]) -> None:
+    command = program("recognizer", "recognizer/tetraphone-recognize")
+    done = run(command, "--model", model, "--json", *recordings)
+    assert done.returncode == 0, done.stderr
+    loaded = load_model(model)
+    expected = [recognize(path, loaded) for path in recordings]
+    assert [item.pop("problems") for item in expected] == [[]] * len(
+        recordings
+    )  # the command says them beside its JSON
+    assert [json.loads(line) for line in done.stdout.splitlines()] == expected
+    assert sum(len(item["phones"]) for item in expected) > 20
+
+
+@pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
+def test_command_on_emulated_arm_gives_the_same_bytes(processor: str, model: Path, recordings: list[Path]) -> None:
+    here = run(program("recognizer", "recognizer/tetraphone-recognize"), "--model", model, "--json", *recordings)
+    there = program("recognizer-aarch64", "recognizer/tetraphone-recognize")
+    done = run(*emulated(processor, there), "--model", model, "--json", *recordings)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == here.stdout
+
+
+@pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
+@pytest.mark.parametrize("test", ["decoder", "features", "numerics", "resampler"])
+def test_hashes_on_emulated_arm(test: str, processor: str) -> None:
+    """Features, resampled sound, elementary functions and phones have the bits that they have here."""
+    done = run(*emulated(processor, program("recognizer-aarch64", f"{test}_test")), "--gtest_filter=*EveryProcessor*")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "PASSED  ] 0" not in done.stdout
+
+
+def test_samples_from_a_pipe_give_the_same_phones(model: Path, recordings: list[Path]) -> None:
+    command = program("recognizer", "recognizer/tetraphone-recognize")
+    whole = run(command, "--model", model, recordings[0])
+    with wave.open(str(recordings[0])) as file:
+        samples = file.readframes(file.getnframes())
+    pipe = subprocess.Popen(
+        [command, "--model", model, "--raw", str(RATE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert pipe.stdin is not None
+    for start in range(0, len(samples), 977):  # an odd number of bytes
+        pipe.stdin.write(samples[start : start + 977])
+        pipe.stdin.flush()
+    assert pipe.communicate()[0].decode() == whole.stdout != ""
+
+
+@pytest.mark.parametrize("build", ["recognizer", "fuzz"])
+def test_mutations_of_a_model_never_crash(build: str, small: Path) -> None:
+    done = run(program(build, "mutations"), small, 10000, 1, timeout=900)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "10000 mutations" in done.stdout
+
+
+@pytest.mark.parametrize(("build", "streams"), [("recognizer", 64), ("recognizer-tsan", 16)])
+def test_streams_at_once(build: str, streams: int, model: Path) -> None:
+    done = run(program(build, "streams"), model, streams)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def test_two_hours(tmp_path: Path) -> None:
+    hours = program("recognizer", "hours")
+    (tmp_path / "energy.pte").write_bytes(energy_program())
+    for number_format in ("int8", "float32"):
+        checkpoint = make_checkpoint(number_format, hidden=16, layers=1, features=FeatureOptions())
+        export(checkpoint, tmp_path / f"{number_format}.pte")
+    files = [tmp_path / f"{name}.pte" for name in ("energy", "int8", "float32")]
+    done = run(hours, *files, 2, timeout=900)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks"])
+def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) -> None:
+    """A short run; `make fuzz` is the long one."""
+    fuzz = program("fuzz", f"{target}_fuzz")
+    seeds = tmp_path / "corpus"
+    shutil.copytree(FUZZ / "corpus" / target.replace("program", "model"), seeds)
+    environment = {**os.environ, "TETRAPHONE_FUZZ_MODEL": str(FUZZ / "corpus/model/qlstm-int8.pte")}
+    limits = ("-max_total_time=15", "-timeout=20", "-rss_limit_mb=1024", f"-artifact_prefix={tmp_path}/")
+    # By a shell: libFuzzer's count of memory starts with that of the process which forked it, and pytest's is large.
+    done = run("sh", "-c", '"$@"; exit $?', "sh", fuzz, *limits, seeds, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+CONSUMER = """
+#include <tetraphone/recognizer.h>
+#include <cstdio>
+int main(int count, char** arguments) {
+  auto recognizer = tetraphone::Recognizer::Load(count > 1 ? arguments[1] : "");
+  if (!recognizer) return std::puts(recognizer.error().message.c_str()), 1;
+  auto stream = recognizer->NewStream({});
+  std::vector<float> samples(16000, 0.1f);
+  if (!stream || (*stream)->Accept(samples.data(), samples.size(), 16000) || (*stream)->Finish()) return 1;
+  std::size_t phones = 0;
+  for (const tetraphone::Phone& phone : *(*stream)->Poll()) phones += !phone.symbol.empty();
+  std::printf("%zu phones\\n", phones);
+}
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.28)
+project(consumer LANGUAGES CXX)
+find_package(Tetraphone REQUIRED)
+add_executable(consumer consumer.cc)
+target_link_libraries(consumer PRIVATE Tetraphone::tetraphone_recognizer)
+"""
+
+
+def test_find_package_serves_a_project_of_its_own(model: Path, tmp_path: Path) -> None:
+    program("recognizer", "recognizer/libtetraphone_recognizer.a")
+    cmake = Path(sys.prefix) / "bin" / "cmake"
+    prefix, project = tmp_path / "prefix", tmp_path / "project"
+    project.mkdir()
+    (project / "consumer.cc").write_text(CONSUMER)
+    (project / "CMakeLists.txt").write_text(PROJECT)
+    found = (f"-DCMAKE_PREFIX_PATH={prefix}", f"-DPython_ROOT_DIR={sys.prefix}")
+    steps = (
+        (cmake, "--install", BUILD / "recognizer", "--component", "cpp", "--prefix", prefix),
+        (cmake, "-S", project, "-B", project / "build", *found),
+        (cmake, "--build", project / "build"),
+    )
+    for step in steps:
+        done = run(*step)
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = run(project / "build" / "consumer", model)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("phones\n")
+
+
+def test_wheel_in_a_fresh_environment(model: Path, recordings: list[Path], tmp_path: Path) -> None:
+    program("recognizer", "recognizer/tetraphone-recognize")
+    root, fresh = BUILD.parent, tmp_path / "fresh"
+    installed = Path(sysconfig.get_path("purelib"))
+    steps = (
+        (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, root),
+        (sys.executable, "-m", "venv", "--without-pip", fresh),
+    )
+    for step in steps:
+        done = run(*step, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+    wheel = next(tmp_path.glob("tetraphone-*.whl"))
+    done = run(sys.executable, "-m", "pip", "--python", fresh / "bin" / "python", "install", "-q", "--no-deps", wheel)
+    assert done.returncode == 0, done.stderr
+    # The dependencies are those installed here; the path file brings no editable install with it.
+    site = next(fresh.glob("lib/python*/site-packages"))
+    (site / "dependencies.pth").write_text(f"{installed}\n")
+    (site / "executorch").symlink_to(installed / "executorch")
+    here = run(program("recognizer", "recognizer/tetraphone-recognize"), "--model", model, "--json", recordings[0])
+    for command in ("tetraphone-recognize", "tetraphone"):
+        arguments = ("recognize",) if command == "tetraphone" else ()
+        done = run(fresh / "bin" / command, *arguments, "--model", model, "--json", recordings[0], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        heard = json.loads(done.stdout)
+        assert heard.pop("problems", []) == []  # the command says them on standard error alone
+        assert heard == json.loads(here.stdout)
+    where = run(fresh / "bin" / "python", "-c", "import tetraphone.common.native as n; print(n.library()._name)")
+    assert where.stdout.startswith(str(fresh)), where.stdout + where.stderr

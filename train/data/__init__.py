@@ -1,0 +1,1 @@
+"""Features of corpora and the batches drawn from them."""

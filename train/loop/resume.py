@@ -1,0 +1,78 @@
+"""Whether an interrupted run may go on: what decides its weights must be as it was, and nothing else."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from tetraphone.common.errors import InputError
+from tetraphone.train.options import TrainOptions
+
+COOLDOWN = 0.3
+"""Share of the steps over which the learning rate of the schedule `cooldown` falls."""
+CONSTANT = {"cosine": 0.0, "cooldown": 1 - COOLDOWN, "halving": 1.0}
+"""Share of the epochs during which a schedule's learning rate does not depend on how many there will be."""
+ROUNDS = {"device": "device", "threads": "processor threads", "processes": "processes"}
+"""What changes the order in which sums are taken, and so their last bits: a run may go on with another, but says so."""
+STATE = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches", "infinite")
+"""Attributes of a run that a checkpoint keeps."""
+
+
+def recorded(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as JSON has them, nested ones under their own names, as the command line calls them."""
+    flat: dict[str, Any] = {}
+    for name, value in json.loads(json.dumps(options)).items():
+        flat |= recorded(value) if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def check_state(content: dict[str, Any], path: Path) -> None:
+    """Whether a checkpoint's content, of the file `path`, is that of a run which this version can continue.
+
+    Raises:
+        InputError: it is not.
+    """
+    training = content.get("training") or {}
+    if not {*STATE, "optimizer"} <= training.keys() or not isinstance(content.get("options"), dict):
+        raise InputError(f"{path} does not hold the state of a run; put back the last.pt of this one, or train anew")
+    if "used" not in training:
+        raise InputError(f"{path} is of an older version, which did not note what its corpora held; train anew")
+
+
+def check_options(content: dict[str, Any], path: Path, options: TrainOptions) -> None:
+    """Whether a run of these options may continue what is in `path`.
+
+    Raises:
+        InputError: they ask for other weights.
+    """
+    free = {field.name for field in fields(TrainOptions) if not field.metadata.get("decides", True)} | {"corpora"}
+    defaults, ours = recorded(asdict(TrainOptions())), recorded(asdict(options))
+    theirs = defaults | recorded(content["options"])  # an option that is newer than the file was not used
+    different = sorted(name for name in ours | theirs if name not in free and ours.get(name) != theirs.get(name))
+    if different == ["epochs"]:
+        begun = content["training"]["epoch"] + (content["training"]["batch"] > 0)
+        if begun <= CONSTANT[ours["schedule"]] * min(ours["epochs"], theirs["epochs"]):
+            return
+    if different:
+        raise InputError(f"{path} was made with other options ({', '.join(different)}); resume with the same ones")
+
+
+def check_sources(content: dict[str, Any], path: Path, sources: Mapping[str, str]) -> None:
+    """Whether what the options only name holds what it held: digests of corpora, checkpoints, alignments.
+
+    Raises:
+        InputError: it does not.
+    """
+    before = content["training"]["sources"]
+    if changed := sorted(name for name in before | sources if before.get(name) != sources.get(name)):
+        raise InputError(f"the {' and the '.join(changed)} changed since {path} was made; train anew")
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Lines that tell by what the last bits of a continued run will differ from those of an uninterrupted one."""
+    return [
+        f"goes on with {name} {now[key]} instead of {before.get(key)}: sums round differently in their last bits"
+        for key, name in ROUNDS.items()
+        if before.get(key) != now[key]
+    ]

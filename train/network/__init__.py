@@ -1,0 +1,1 @@
+"""Quaternion algebra, layers and the acoustic model."""

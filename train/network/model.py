@@ -1,0 +1,280 @@
+"""The acoustic model, and the checkpoint that holds everything needed to use it."""
+
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.common.files import revision, write_atomically
+from tetraphone.common.native import check_network, check_phones
+from tetraphone.common.phones import ARPABET
+from tetraphone.recognition.confidence import Confidence
+from tetraphone.sound.features import FeatureOptions, Normalisation
+
+from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State, check_dropout
+from .quaternion import Initialisation, check_quaternion_size
+
+CHECKPOINT_FORMAT = 1
+WIDEST_DENSE = 32768
+BLANK = 0
+"""The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
+
+
+def outputs(phones: Sequence[str], states: int) -> int:
+    """Outputs of a network: the blank and the phones, or the states of every phone (see `Checkpoint.states`)."""
+    return states * len(phones) if states else len(phones) + 1
+
+
+def score_index(phones: Sequence[str]) -> dict[str, int]:
+    """The index of each phone among the scores."""
+    return {phone: position + 1 for position, phone in enumerate(phones)}
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The recurrent stack; a real layer gives the scores."""
+
+    kind: Literal["qlstm", "qrnn", "lstm", "rnn"] = "qlstm"
+    """Recurrent layers: quaternion or real, LSTM or simple."""
+    hidden: int = 256
+    """Reals of a layer's hidden state (four to a quaternion)."""
+    layers: int = 3
+    """Recurrent layers."""
+    direction: Direction = "uni"
+    """uni streams and can be exported; bi reads whole utterances; bi-shared does so with one set of weights."""
+    dropout: float = 0.1
+    """Probability of zeroing a value between layers, in training."""
+    dense: int = 0
+    """Reals of a dense tanh layer behind the recurrent ones, as in the paper's WSJ networks; 0: none."""
+    initialisation: Initialisation = field(default_factory=lambda: Initialisation(axis="centred"))
+    """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_dropout(self.dropout)
+        if not 0 <= self.dense <= WIDEST_DENSE:
+            raise InputError(f"dense is {self.dense}; give the reals of a layer, up to {WIDEST_DENSE}, or 0 for none")
+        self.check(inputs=4, outputs=1)
+
+    def check(self, inputs: int, outputs: int) -> None:
+        """Refuses sizes that no recogniser could run; of a network that is never exported, those that it cannot have.
+
+        Raises:
+            InputError: names the size and the limit.
+        """
+        if self.quaternion and self.direction == "uni" and not self.dense:
+            check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
+            return
+        for name, size in (("hidden", self.hidden), ("layers", self.layers), ("outputs", outputs)):
+            if typed(name, int, size) < 1:
+                raise InputError(f"{name} is {size}; it must be at least 1")
+        if self.quaternion:
+            check_quaternion_size(self.hidden, "hidden")
+            check_quaternion_size(self.dense or 4, "dense")
+
+    @property
+    def quaternion(self) -> bool:
+        """Whether the layers are quaternion ones; the output layer is real in any case."""
+        return KINDS[self.kind].quaternion
+
+    def parameters(self, inputs: int, outputs: int) -> int:
+        """How many reals the network learns: what the paper calls its parameters."""
+        kind, share = KINDS[self.kind], 4 if self.quaternion else 1
+        width = self.hidden * (1 if self.direction == "uni" else 2)
+        sets = 2 if self.direction == "bi" else 1
+        rows, columns = kind.gates * self.hidden, [inputs] + (self.layers - 1) * [width]
+        recurrent = sum(sets * rows * ((column + self.hidden) // share + 1) for column in columns)
+        dense = self.dense * (width // share + 1)
+        return recurrent + dense + outputs * ((self.dense or width) + 1)
+
+
+def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
+    """A real layer: weights as Glorot and Bengio (2010), normally distributed; no bias at first."""
+    layer = nn.Linear(inputs, outputs)
+    with torch.no_grad():
+        layer.weight.normal_(0.0, (2 / (inputs + outputs)) ** 0.5, generator=generator)
+        layer.bias.zero_()
+    return layer
+
+
+class AcousticModel(nn.Module):
+    """Recurrent layers and a real one: [batch, frames, inputs] → unnormalised scores [batch, frames, outputs]."""
+
+    def __init__(self, options: NetworkOptions, inputs: int, outputs: int, generator: torch.Generator) -> None:
+        super().__init__()
+        typed("options", NetworkOptions, options).check(inputs, outputs)
+        self.recurrent: Recurrent = KINDS[options.kind](
+            inputs,
+            options.hidden,
+            options.layers,
+            generator,
+            direction=options.direction,
+            dropout=options.dropout,
+            initialisation=options.initialisation,
+        )
+        width = options.hidden * self.recurrent.directions
+        self.dense: nn.Module | None = None
+        if options.dense:
+            if options.quaternion:
+                self.dense = QuaternionLinear(width, options.dense, generator, initialisation=options.initialisation)
+            else:
+                self.dense = _linear(width, options.dense, generator)
+            width = options.dense
+        self.output = _linear(width, outputs, generator)
+        self.dropout = nn.Dropout(options.dropout)
+
+    def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
+        """See `Recurrent.forward`; scores behind an utterance's end mean nothing."""
+        y, state = self.recurrent(x, state, lengths)
+        if self.dense is not None:
+            y = self.dense(self.dropout(y)).tanh()
+        return self.output(self.dropout(y)), state
+
+    def scores(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Scores of a padded batch; an utterance's do not depend on its padding.
+
+        A uni-directional network never reads what lies behind a frame, so only the others need the lengths.
+        """
+        scores: Tensor = self(x, lengths=self.lengths_needed(lengths))[0]
+        return scores
+
+    def lengths_needed(self, lengths: Tensor) -> Tensor | None:
+        """What `forward` needs of the lengths."""
+        return None if self.recurrent.directions == 1 else lengths
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained model and what it needs: feature options, normalisation, phone set, options, revision."""
+
+    model: nn.Module
+    network: NetworkOptions
+    features: FeatureOptions
+    normalisation: Normalisation
+    phones: tuple[str, ...] = ARPABET
+    options: dict[str, Any] = field(default_factory=dict)
+    """Options of the training run, for the record."""
+    training: dict[str, Any] = field(default_factory=dict)
+    """What `--resume` needs."""
+    confidence: Confidence = field(default_factory=Confidence)
+    """What its posteriors are worth; `tetraphone calibrate` fits it."""
+    quantization: str = ""
+    """Empty for a float model, else the number format of its weights."""
+    states: int = 0
+    """0: scores of the blank and the phones (CTC); else of so many hidden Markov states a phone, phone after phone."""
+
+    def to_ship(self) -> "Checkpoint":
+        """Itself.
+
+        Raises:
+            InputError: it is one of the paper's networks, which cannot be quantised, exported or decoded greedily; or
+                its phone set is none that a file may have.
+        """
+        if self.states or self.network.dense:
+            raise InputError(
+                "the network gives scores of hidden Markov states, or has a dense layer: it serves `tetraphone "
+                "reproduce` alone; train one with CTC and dense 0"
+            )
+        check_phones(self.phones)
+        return self
+
+    def save(self, path: Path) -> None:
+        """Writes the checkpoint, whole or not at all."""
+        content = {
+            "format": CHECKPOINT_FORMAT,
+            "network": asdict(self.network),
+            "features": asdict(self.features),
+            "mean": torch.from_numpy(self.normalisation.mean),
+            "deviation": torch.from_numpy(self.normalisation.deviation),
+            "phones": list(self.phones),
+            "weights": self.model.state_dict(),
+            "confidence": asdict(self.confidence),
+            "quantization": self.quantization,
+            "states": self.states,
+            "options": self.options,
+            "training": self.training,
+            "revision": revision(),
+        }
+        packed = io.BytesIO()
+        torch.save(content, packed)  # to a file it would not tell why it cannot
+        with write_atomically(path) as temporary:
+            temporary.write_bytes(packed.getbuffer())
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint file, read without running any code in it.
+
+    Raises:
+        InputError: the file is missing, damaged, not a checkpoint or of another format.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise zipfile.BadZipFile(f"wrong checksum of {damaged}")
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no checkpoint {path}; `tetraphone train` writes one") from error
+    except Exception as error:
+        raise InputError(f"{path} is not a checkpoint, or damaged; take the file that training wrote") from error
+    if not isinstance(content, dict) or content.get("format") != CHECKPOINT_FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        if isinstance(found, int) and found > CHECKPOINT_FORMAT:
+            made = f"{path} was made by a newer Tetraphone: it has checkpoint format {found}"
+            raise InputError(f"{made}, this version reads {CHECKPOINT_FORMAT}; update Tetraphone")
+        raise InputError(f"{path} has checkpoint format {found}, this version reads {CHECKPOINT_FORMAT}; train again")
+    return content
+
+
+def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
+    """Builds a float model of a checkpoint's content, with new weights where they are None; `path` is for errors.
+
+    Raises:
+        InputError: a key is missing, or the weights do not fit the options.
+    """
+    try:
+        network = dict(content["network"])
+        network["initialisation"] = Initialisation(**network["initialisation"])
+        options, features = NetworkOptions(**network), FeatureOptions(**content["features"])
+        phones = tuple(content["phones"])
+        states = int(content.get("states", 0))
+        model = AcousticModel(options, features.inputs, outputs(phones, states), torch.Generator())
+        checkpoint = Checkpoint(
+            model,
+            options,
+            features,
+            Normalisation(content["mean"].numpy(), content["deviation"].numpy()),
+            phones,
+            content["options"],
+            content["training"],
+            Confidence(**content.get("confidence", {})),
+            states=states,
+        )
+        for name in ("mean", "deviation"):
+            if content[name].shape != (4 * features.bands,):
+                raise ValueError(f"{name} has shape {tuple(content[name].shape)}, not {(4 * features.bands,)}")
+        if not (content["deviation"] > 0).all():
+            raise ValueError("deviation is not above 0")
+        if content["weights"] is not None:
+            model.load_state_dict(content["weights"], strict=True)
+    except (KeyError, TypeError, AttributeError, RuntimeError, ValueError, InputError) as error:
+        raise InputError(f"{path} does not hold a whole model: {error}; take the file that training wrote") from error
+    return checkpoint
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """A float checkpoint. Quantised ones: `tetraphone.quant.load`.
+
+    Raises:
+        InputError: see `read_content` and `from_content`; the file is quantised.
+    """
+    content = read_content(path)
+    if content.get("quantization"):
+        raise InputError(f"{path} is quantised to {content['quantization']}; give the float one it was made from")
+    return from_content(content, path)

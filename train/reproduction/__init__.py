@@ -1,0 +1,1 @@
+"""The tables of experiments: the paper's, and one on free speech."""
