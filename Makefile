@@ -5,7 +5,9 @@ CORPORA ?= ../shared/corpora
 ICOUNT ?= ../shared/tools/icount.c
 BIN := .venv/bin
 TETRAPHONE := $(BIN)/tetraphone
-NATIVE := $(shell find export -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
+# The folders of Python code; each is a package in `tetraphone`.
+ROOMS := common sound recognition corpora train quant export evaluation commands
+NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
         apk mutants clean
@@ -53,7 +55,7 @@ python-tests: .venv/litert
 NUMERIC := quaternion initialisation layers features quantize aware operators program recognizer
 numeric-tests: setup
 	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 TETRAPHONE_ISA=scalar \
-	  $(BIN)/pytest -q $(NUMERIC:%=tests/test_%.py)
+	  $(BIN)/pytest -q $(foreach name,$(NUMERIC),$(wildcard tests/*/test_$(name).py tests/*/*/test_$(name).py))
 
 lint: setup
 	$(BIN)/ruff check .
@@ -61,12 +63,13 @@ lint: setup
 	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' '.{121}' \
 	  export tests android_demo
 
-# Against a copy laid out as the package is installed: an editable install hides the mapped packages from mypy.
+# Against a copy laid out as the package is installed: an editable install hides the mapped packages from tools.
 types: setup
 	rm -rf build/regular
-	for file in $$(find train quant export -name '*.py' -o -name py.typed); do \
-	  install -D -m 644 $$file build/regular/tetraphone/$$file || exit 1; done
-	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone.train -p tetraphone.quant -p tetraphone.export
+	mkdir -p build/regular
+	cp -r tetraphone build/regular/
+	cp -r $(ROOMS) build/regular/tetraphone/
+	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone
 
 cpp-tests: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/native/kernels -B build/cpp -G Ninja

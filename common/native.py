@@ -46,7 +46,7 @@ def library() -> ctypes.CDLL:
     """
     found = [path for path in _candidates() if path.is_file()]
     if not found:
-        raise InputError(f"{LIBRARY} is not beside {PACKAGE}.train; install the package again (`make setup`)")
+        raise InputError(f"{LIBRARY} is not beside {PACKAGE}.common; install the package again (`make setup`)")
     try:
         _load_runtime()
         loaded = ctypes.CDLL(str(found[0]))
@@ -68,7 +68,7 @@ def library() -> ctypes.CDLL:
 
 def _candidates() -> list[Path]:
     """Where a regular and an editable install put the library."""
-    return [Path(__file__).with_name(LIBRARY), Path(sysconfig.get_path("purelib")) / PACKAGE / "train" / LIBRARY]
+    return [Path(__file__).with_name(LIBRARY), Path(sysconfig.get_path("purelib")) / PACKAGE / "common" / LIBRARY]
 
 
 def _load_runtime() -> None:

@@ -1,4 +1,4 @@
-# find_package(Tetraphone) gives Tetraphone::tetraphone_recognizer; #include <tetraphone/recognizer.h>.
+# find_package(Tetraphone) gives Tetraphone::tetraphone_recognizer; #include <tetraphone/recognizer/recognizer.h>.
 # ExecuTorch is that of the executorch wheel: of the Python that CMake finds, or in TETRAPHONE_EXECUTORCH_WHEEL.
 if(NOT TARGET tetraphone_executorch)
   add_library(tetraphone_executorch INTERFACE)

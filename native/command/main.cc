@@ -16,7 +16,6 @@
 
 #include "../common/limits.h"
 #include "../decoder/grammar.h"
-#include "../frontend/resampler.h"
 #include "../recognizer/recognizer.h"
 #include "capture.h"
 #include "output.h"
@@ -153,7 +152,7 @@ Options Parse(int count, char** arguments) {
         options.format = Format::kJson;
         break;
       case kRaw:
-        options.raw_rate = Number("raw", optarg, Resampler::kLeastRate, Resampler::kMostRate);
+        options.raw_rate = Number("raw", optarg, kLeastRate, kMostRate);
         break;
       case kChannel:
         options.channel = Number("channel", optarg, 0, kMostChannels - 1);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "../common/limits.h"
-#include "../frontend/resampler.h"
 
 namespace tetraphone {
 namespace {
@@ -240,7 +239,7 @@ Failure WavFile::ReadFormat(const std::uint8_t* chunk, std::size_t size, const s
                            " bits; export it again");
   }
   const std::int64_t rate = As<std::uint32_t>(chunk + 4);
-  form_.rate = static_cast<int>(std::min<std::int64_t>(rate, Resampler::kMostRate + 1));
+  form_.rate = static_cast<int>(std::min<std::int64_t>(rate, kMostRate + 1));
   return CheckForm(rate, form_.channels, name);
 }
 

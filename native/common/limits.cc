@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "../frontend/resampler.h"
 #include "../kernels/layers.h"
 #include "utf8.h"
 
@@ -129,8 +128,8 @@ Failure CheckSound(std::int64_t rate, std::int64_t channels) {
     return Refusal(std::to_string(value) + " " + of + "; give " + std::to_string(least) + " to " +
                    std::to_string(most));
   };
-  if (rate < Resampler::kLeastRate || rate > Resampler::kMostRate) {
-    return range(rate, "samples a second", Resampler::kLeastRate, Resampler::kMostRate);
+  if (rate < kLeastRate || rate > kMostRate) {
+    return range(rate, "samples a second", kLeastRate, kMostRate);
   }
   if (channels < 1 || channels > kMostChannels) return range(channels, "channels", 1, kMostChannels);
   return std::nullopt;

@@ -1,6 +1,6 @@
-// What a phone set, feature options and a network may be, so that a file of them loads, what may be asked of a decoder,
-// and what sound is read: known here alone. The loader asks; so do training, quantisation, export and the readers of
-// recordings through the C ABI, before anything long starts.
+// What a phone set and a network may be, so that a file of them loads, what may be asked of a decoder, and what sound is
+// read: known here alone. The loader asks; so do training, quantisation, export and the readers of recordings through the
+// C ABI, before anything long starts. What features may be is in frontend/features.h.
 
 #pragma once
 
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "../frontend/features.h"
 #include "result.h"
 
 namespace tetraphone {
@@ -21,14 +20,12 @@ constexpr std::size_t kMostWidth = 32768;  // reals of a frame between two layer
 constexpr int kMostBeam = 256;
 constexpr double kMostWeight = 1000;  // of the grammar's costs, and of a phone's bonus
 constexpr int kMostChannels = 1024;   // as libsndfile
+constexpr int kLeastRate = 1000;      // Hz
+constexpr int kMostRate = 768000;     // Hz
 
 // Symbols that differ, of 1 to kLongestPhone bytes of UTF-8 without blanks, control or invisible characters; at most
 // kMostPhones.
 Failure CheckPhones(const std::vector<std::string>& phones);
-
-// What Kaldi's filter bank allows (a hop of two samples or more, no more bands than the window resolves), and sizes
-// that a phone can hold.
-Failure CheckFeatures(const FeatureOptions& options);
 
 struct NetworkSizes {
   std::string kind;       // of train/network/layers.py: "qlstm", ...

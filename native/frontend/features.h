@@ -35,13 +35,17 @@ struct FeatureOptions {  // the fields of sound/features.py's FeatureOptions; va
   double delay() const { return ((stack - 1 + kLookAhead) * hop_ms + window_ms) / 1000; }
 };
 
+// What Kaldi's filter bank allows (a hop of two samples or more, no more bands than the window resolves), and sizes that
+// a phone can hold; training asks it too, as it does limits.h.
+Failure CheckFeatures(const FeatureOptions& options);
+
 // Tables that all streams of a model share: window, twiddle factors, mel weights, statistics.
 class FrontEndTables;
 
 class FrontEnd {
  public:
-  // mean, deviation: 4 * bands each, planar. Fails on options that CheckFeatures (limits.h) refuses, means and
-  // deviations that are not finite or beyond a million, deviations below a millionth.
+  // mean, deviation: 4 * bands each, planar. Fails on options that CheckFeatures refuses, means and deviations
+  // that are not finite or beyond a million, deviations below a millionth.
   static Result<std::shared_ptr<const FrontEndTables>> MakeTables(const FeatureOptions& options,
                                                                   std::vector<float> mean,
                                                                   std::vector<float> deviation);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../common/heap_bytes.h"
+#include "../common/limits.h"
 #include "../common/numerics.h"
 
 namespace tetraphone {

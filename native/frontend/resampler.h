@@ -17,9 +17,6 @@ namespace tetraphone {
 
 class Resampler {
  public:
-  static constexpr int kLeastRate = 1000;   // Hz
-  static constexpr int kMostRate = 768000;  // Hz
-
   // Equal rates pass samples through untouched.
   static Result<Resampler> Make(int from, int to);
 

@@ -487,7 +487,7 @@ def test_a_result_that_cannot_be_written_is_an_error(work: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "tetraphone.commands.main",
+        "tetraphone",
         "recognize",
         work / "0.wav",
         "--model",

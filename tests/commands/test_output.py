@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("in_process")
 def test_a_reader_that_left_ends_a_command_without_a_word(arguments: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "tetraphone.commands.main", *arguments.split()]
+    command = [sys.executable, "-m", "tetraphone", *arguments.split()]
     try:
         done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE)
     finally:
@@ -125,7 +125,7 @@ def test_the_microphone_has_one_channel(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_command_without_any_output_ends_well() -> None:
-    command = f"{sys.executable} -m tetraphone.commands.main info --json >&-"
+    command = f"{sys.executable} -m tetraphone info --json >&-"
     done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
 

@@ -47,5 +47,5 @@ FeatureOptions()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1].endswith(
-        "InputError: libtetraphone.so is not beside tetraphone.train; install the package again (`make setup`)"
+        "InputError: libtetraphone.so is not beside tetraphone.common; install the package again (`make setup`)"
     )

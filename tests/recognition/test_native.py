@@ -23,7 +23,7 @@ from tetraphone.sound.audio import Samples, read_recording
 from tetraphone.sound.features import FeatureOptions
 
 BUILD = Path(__file__).parents[2] / "build"
-FUZZ = Path(__file__).parent / "fuzz"
+FUZZ = Path(__file__).parents[1] / "native" / "fuzz"
 RATE = 16000
 
 

@@ -17,8 +17,8 @@ from tetraphone.common.errors import InputError
 from tetraphone.sound.audio import open_sound
 from tetraphone.sound.containers import KNOWN
 
-RIFF = Path(__file__).parents[2] / "export" / "recognizer" / "command" / "riff.cc"
-SEEDS = Path(__file__).parent / "fuzz" / "corpus" / "wav"
+RIFF = Path(__file__).parents[2] / "native" / "command" / "riff.cc"
+SEEDS = Path(__file__).parents[1] / "native" / "fuzz" / "corpus" / "wav"
 COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
 LENIENT = ("seed-a-law-16", "seed-align-0", "seed-align-4")
 """Headers that contradict themselves: libsndfile takes them."""

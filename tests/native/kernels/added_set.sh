@@ -3,20 +3,20 @@
 # benchmarked.
 # Usage: added_set.sh CMAKE C++_COMPILER
 set -euo pipefail
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/../../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder/tests"
-cp -r "$root/export" "$folder/"
-cp -r "$root/tests/cpp" "$folder/tests/"
+mkdir -p "$folder/tests/native"
+cp -r "$root/native" "$folder/"
+cp -r "$root/tests/native/kernels" "$folder/tests/native/"
 
-kernels=$folder/export/kernels
+kernels=$folder/native/kernels
 case $(uname -m) in x86_64) own=x86_64 ;; *) own=arm64 ;; esac
 sed -e 's/scalar/added/g' -e 's/#include "\(body\|instruction_sets\).h"/#include "..\/\1.h"/' "$kernels/scalar.cc" \
   > "$kernels/$own/added.cc"
 sed -i 's/X(scalar, "", true)/X(scalar, "", true) X(added, "-O2", true)/' "$kernels/instruction_sets.h"
 
-"$1" -S "$folder/tests/cpp" -B "$folder/build" -DCMAKE_CXX_COMPILER="$2" > /dev/null
+"$1" -S "$folder/tests/native/kernels" -B "$folder/build" -DCMAKE_CXX_COMPILER="$2" > /dev/null
 "$1" --build "$folder/build" --target kernels_test > /dev/null
 "$folder/build/kernels_test" SetsAreListed | grep "^instruction set added$"
 "$folder/build/kernels_test" SetsGiveTheSameBits

@@ -4,7 +4,7 @@
 # Usage: instructions.sh LIBRARY OBJDUMP NM
 set -euo pipefail
 library=$(realpath "$1") objdump=$2 nm=$3
-kernels=$(dirname "$0")/../../export/kernels
+kernels=$(dirname "$0")/../../../native/kernels
 sets=$(grep -oE 'X\([a-z0-9]+, "[^"]+"' "$kernels/instruction_sets.h" | grep -oE '^X\([a-z0-9]+' | cut -c3-)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -40,7 +40,7 @@ FLAGS += "--average-steps 2 --spec-augment --acoustics 1 --threads 1 --device cp
 
 def torchrun(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The command on two processes."""
-    start = ("torch.distributed.run", "--standalone", "--nproc-per-node", 2, "-m", "tetraphone.commands.main")
+    start = ("torch.distributed.run", "--standalone", "--nproc-per-node", 2, "-m", "tetraphone")
     command = [sys.executable, "-m", *map(str, (*start, *arguments))]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 

@@ -220,7 +220,7 @@ def test_a_stream_of_other_content_is_refused(corpus: Path, tiny_corpus: Path, t
 def test_two_processes_cannot_train_in_one_folder(tiny_corpus: Path, run: Path) -> None:
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     with locked(run):
-        command = [sys.executable, "-m", "tetraphone.commands.main", "train", str(tiny_corpus), "--output", str(run)]
+        command = [sys.executable, "-m", "tetraphone", "train", str(tiny_corpus), "--output", str(run)]
         done = subprocess.run([*command, "--resume"], capture_output=True, text=True)
         assert done.returncode == 1
         assert done.stderr == f"tetraphone: another process works in {run}; wait for it, or choose another folder\n"

@@ -188,7 +188,7 @@ def test_the_command_killed_in_its_features_resumes(tiny_corpus: Path, tmp_path:
     arguments = f"train {tiny_corpus} --output {tmp_path / 'run'} --hidden 16 --layers 1 --dropout 0.2 --bands 12"
     arguments += " --epochs 2 --batch-size 3 --warmup-steps 4 --threads 1 --checkpoint-steps 1"
     arguments += " --spec-augment --acoustics 1 --vocal-tract --speed-perturbation"
-    command = [sys.executable, "-m", "tetraphone.commands.main", *arguments.split()]
+    command = [sys.executable, "-m", "tetraphone", *arguments.split()]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not list((tmp_path / "run").glob(".train.f32*")):
         assert process.poll() is None

@@ -13,7 +13,7 @@
 
 #include "instruction_sets.h"
 #include "layers.h"
-#include "recognizer/recognizer_c.h"
+#include "capi/recognizer_c.h"
 
 namespace {
 
