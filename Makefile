@@ -10,7 +10,7 @@ ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
-        apk mutants clean
+        apk mutants clean build/regular
 
 setup: .venv/ready
 
@@ -57,19 +57,22 @@ numeric-tests: setup
 	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 TETRAPHONE_ISA=scalar \
 	  $(BIN)/pytest -q $(foreach name,$(NUMERIC),$(wildcard tests/*/test_$(name).py tests/*/*/test_$(name).py))
 
-lint: setup
+lint: build/regular
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' '.{121}' \
-	  export tests android_demo
+	  native tests benchmarks android_demo
+	cd build/regular && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
 
-# Against a copy laid out as the package is installed: an editable install hides the mapped packages from tools.
-types: setup
-	rm -rf build/regular
-	mkdir -p build/regular
-	cp -r tetraphone build/regular/
-	cp -r $(ROOMS) build/regular/tetraphone/
+types: build/regular
 	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone
+
+# A copy laid out as the package is installed: an editable install hides its folders from mypy and import-linter.
+build/regular: setup
+	rm -rf $@
+	mkdir -p $@
+	cp -r tetraphone $@/
+	cp -r $(ROOMS) $@/tetraphone/
 
 cpp-tests: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/cmake -S tests/native/kernels -B build/cpp -G Ninja

@@ -130,7 +130,8 @@ def test_espeak_starts_from_a_long_path(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 200)
     package = Path(importlib.util.find_spec("espeakng_loader").origin).parent  # type: ignore[union-attr, arg-type]
     shutil.copytree(package, deep / package.name)
-    code = "from tetraphone.corpora.preparation.espeak import Speaker\nspeaker = Speaker()\nspeaker.speak('gmw/en-US', 50, 160, 'Hi')"
+    module = "tetraphone.corpora.preparation.espeak"
+    code = f"from {module} import Speaker\nspeaker = Speaker()\nspeaker.speak('gmw/en-US', 50, 160, 'Hi')"
     paths = os.pathsep.join([str(deep), *sys.path])
     subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": paths}, check=True)
 

@@ -1,4 +1,7 @@
-"""Writes the seeds of the fuzz targets `model` and `chunks` (python tests/native/fuzz/seeds.py): small models, few samples."""
+"""Writes the seeds of the fuzz targets `model` and `chunks`: small models, few samples.
+
+    python tests/native/fuzz/seeds.py
+"""
 
 import sys
 from pathlib import Path
