@@ -20,7 +20,8 @@ from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.progress import say
 from tetraphone.corpora.manifest import write_manifest
 from tetraphone.corpora.preparation.timit import TO_39, TO_48, read_timit
-from tetraphone.recognition.scoring import Errors, best_path
+from tetraphone.recognition.ctc import best_path
+from tetraphone.recognition.scoring import Errors
 from tetraphone.train.data.store import extract
 from tetraphone.train.loop.training import MODEL, SPEEDS, train
 from tetraphone.train.network.model import load_checkpoint

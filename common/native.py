@@ -2,17 +2,13 @@
 
 import ctypes
 import sysconfig
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .errors import InputError, typed
-
-if TYPE_CHECKING:
-    from tetraphone.sound.features import FeatureOptions
 
 LIBRARY = "libtetraphone.so"
 RUNTIME = "libexecutorch.so"
@@ -113,14 +109,13 @@ class _FeatureOptions(ctypes.Structure):
     )
 
 
-def check_features(options: "FeatureOptions") -> None:
-    """Refuses feature options that no exported model could have.
+def check_features(values: Mapping[str, float]) -> None:
+    """Refuses feature options that no exported model could have; `values` are the fields of a `FeatureOptions`.
 
     Raises:
         InputError: names the option, its value and the limit; or the library cannot be loaded.
     """
     kinds = dict(_FeatureOptions._fields_)
-    values = {name: getattr(options, name) for name in kinds}
     given = _FeatureOptions(
         **{name: int32(name, value) if kinds[name] is ctypes.c_int32 else value for name, value in values.items()}
     )

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tetraphone.recognition.ctc import frames_needed
+
 EXTRA = ("labels", "score", "age", "gender")
 """Keys of a manifest that say more of an utterance; they are kept as they are."""
 PhoneTimes = tuple[tuple[str, float, float], ...]
@@ -35,3 +37,11 @@ class Utterance:
     def label(self) -> str:
         """How a fault names it: by file, line and id."""
         return f"{self.where}: {self.id}" if self.where else self.id
+
+
+def too_short(utterance: Utterance, frames: int) -> str:
+    """That an utterance has fewer network frames than CTC needs for its phones, or ""."""
+    needed = frames_needed(utterance.phones)
+    if frames >= needed:
+        return ""
+    return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {frames}"

@@ -15,16 +15,16 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET, TIME_DIGITS, TimedPhone
 from tetraphone.common.progress import Progress
 from tetraphone.corpora.corpus import Corpus
-from tetraphone.corpora.utterance import Utterance
+from tetraphone.corpora.utterance import Utterance, too_short
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.recognition.confidence import calibration_error, fit
+from tetraphone.recognition.ctc import BLANK, best_path, greedy
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
-from tetraphone.recognition.scoring import Errors, best_path, greedy, matches
+from tetraphone.recognition.scoring import Errors, matches
 from tetraphone.sound.audio import Samples, joined, open_sound, to_mono
 from tetraphone.sound.features import Frames, log_mel, network_input
-from tetraphone.train.data.store import too_short
-from tetraphone.train.network.model import BLANK, Checkpoint, outputs
+from tetraphone.train.network.model import Checkpoint, outputs
 from tetraphone.train.pictures import draw_recording
 
 MOST_FRAMES = 2**15

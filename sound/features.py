@@ -45,7 +45,7 @@ class FeatureOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        check_features(self)
+        check_features(vars(self))
 
     @property
     def inputs(self) -> int:

@@ -18,10 +18,9 @@ from tetraphone.common.progress import Progress
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.dictionary import Words, read_dictionary
 from tetraphone.corpora.manifest import to_lhotse, write_part
-from tetraphone.corpora.utterance import Utterance
+from tetraphone.corpora.utterance import Utterance, too_short
 from tetraphone.sound.audio import Sound, open_sound
 from tetraphone.sound.features import FeatureOptions
-from tetraphone.train.data.store import too_short
 
 from . import read_speech, timit, wsj
 

@@ -16,10 +16,11 @@ from tetraphone.evaluation.model import Worth, calibrate, evaluate, load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.recognition.confidence import Confidence, calibration_error, fit
+from tetraphone.recognition.ctc import BLANK
 from tetraphone.recognition.scoring import matches
 from tetraphone.sound.audio import read_samples
 from tetraphone.sound.features import FeatureOptions
-from tetraphone.train.network.model import BLANK, Checkpoint
+from tetraphone.train.network.model import Checkpoint
 
 
 def test_the_default_is_the_posterior() -> None:

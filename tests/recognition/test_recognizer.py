@@ -24,8 +24,8 @@ from tetraphone.corpora.corpus import read_corpus
 from tetraphone.evaluation.model import evaluate, load_model
 from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
+from tetraphone.recognition.ctc import greedy
 from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions
-from tetraphone.recognition.scoring import greedy
 from tetraphone.sound.audio import Samples, read_recording
 from tetraphone.sound.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from tetraphone.common.phones import TimedPhone
-from tetraphone.recognition.scoring import Errors, best_path, greedy, log_softmax
+from tetraphone.recognition.ctc import best_path, greedy, log_softmax
+from tetraphone.recognition.scoring import Errors
 
 PHONES = ("AA", "B", "CH", "D", "EH")
 

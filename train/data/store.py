@@ -11,7 +11,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,24 +23,11 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
 from tetraphone.common.progress import Progress
 from tetraphone.corpora.identity import RECORDINGS, utterances_digest
-from tetraphone.corpora.utterance import Utterance
+from tetraphone.corpora.utterance import Utterance, too_short
 from tetraphone.sound.audio import Samples, read_needed
 from tetraphone.sound.features import FeatureOptions, Frames, Normalisation, log_mel, quaternion_frames, stack_frames
 
 from .augment import Augmentation
-
-
-def frames_needed(phones: Sequence[str]) -> int:
-    """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
-    return len(phones) + sum(a == b for a, b in pairwise(phones))
-
-
-def too_short(utterance: Utterance, frames: int) -> str:
-    """That an utterance has fewer network frames than CTC needs for its phones, or ""."""
-    needed = frames_needed(utterance.phones)
-    if frames >= needed:
-        return ""
-    return f"{utterance.label}: {len(utterance.phones)} phones need {needed} network frames, it has {frames}"
 
 
 def energies_at(

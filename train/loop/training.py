@@ -27,6 +27,7 @@ from tetraphone.corpora.identity import RECORDINGS, file_digest, utterances_dige
 from tetraphone.corpora.sources import corpus_parts
 from tetraphone.corpora.transcripts import read_fold
 from tetraphone.corpora.utterance import Utterance
+from tetraphone.recognition.ctc import score_index
 from tetraphone.train.data.augment import Acoustics, Augmentation, SpecAugment, VocalTract
 from tetraphone.train.data.store import Batch, FeatureStore, StoredBatches, extract, idle
 from tetraphone.train.data.stream import StreamedBatches, streamed_digest, streamed_normalisation
@@ -37,7 +38,6 @@ from tetraphone.train.network.model import (
     load_checkpoint,
     outputs,
     read_content,
-    score_index,
 )
 from tetraphone.train.objectives.objective import Alignments, Ctc, Frames, Objective
 from tetraphone.train.objectives.teacher import Distilled, check_teacher, checkpoints_digest, listen

@@ -22,18 +22,11 @@ from .quaternion import Initialisation, check_quaternion_size
 
 CHECKPOINT_FORMAT = 1
 WIDEST_DENSE = 32768
-BLANK = 0
-"""The index of the CTC blank among the scores; phone k of the phone set has index k + 1."""
 
 
 def outputs(phones: Sequence[str], states: int) -> int:
     """Outputs of a network: the blank and the phones, or the states of every phone (see `Checkpoint.states`)."""
     return states * len(phones) if states else len(phones) + 1
-
-
-def score_index(phones: Sequence[str]) -> dict[str, int]:
-    """The index of each phone among the scores."""
-    return {phone: position + 1 for position, phone in enumerate(phones)}
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
-from tetraphone.recognition.scoring import Errors, best_path
+from tetraphone.recognition.ctc import BLANK, best_path, score_index
+from tetraphone.recognition.scoring import Errors
 from tetraphone.train.data.store import Batch, FeatureStore, buckets, collate
-from tetraphone.train.network.model import BLANK, Checkpoint, score_index
+from tetraphone.train.network.model import Checkpoint
 from tetraphone.train.pictures import draw_confusions
 
 from .hmm import Alignment, Topology

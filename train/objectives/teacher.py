@@ -15,9 +15,10 @@ from torch import Tensor
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
 from tetraphone.common.progress import Progress
+from tetraphone.recognition.ctc import score_index
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.store import Batch, FeatureStore, collate
-from tetraphone.train.network.model import Checkpoint, score_index
+from tetraphone.train.network.model import Checkpoint
 
 from .objective import Ctc
 

@@ -12,7 +12,8 @@ from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.manifest import write_manifest
 from tetraphone.corpora.preparation.timit import TO_39, TO_48
 from tetraphone.corpora.utterance import Utterance
-from tetraphone.recognition.scoring import Errors, log_softmax
+from tetraphone.recognition.ctc import log_softmax
+from tetraphone.recognition.scoring import Errors
 from tetraphone.train.data.store import FeatureStore, extract
 from tetraphone.train.loop.training import MODEL, phone_set, train
 from tetraphone.train.network.model import Checkpoint, NetworkOptions, load_checkpoint

@@ -1,6 +1,6 @@
 """Writes the seeds of the fuzz targets `model` and `chunks`: small models, few samples.
 
-    python tests/native/fuzz/seeds.py
+python tests/native/fuzz/seeds.py
 """
 
 import sys

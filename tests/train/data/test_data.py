@@ -19,11 +19,12 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.utterance import Utterance
+from tetraphone.recognition.ctc import frames_needed
 from tetraphone.sound.audio import read_recording
 from tetraphone.sound.features import FeatureOptions, Normalisation, log_mel, network_input
 from tetraphone.train.data import store as data
 from tetraphone.train.data.augment import Augmentation, SpecAugment, VocalTract
-from tetraphone.train.data.store import FeatureStore, buckets, collate, extract, frames_needed
+from tetraphone.train.data.store import FeatureStore, buckets, collate, extract
 from tetraphone.train.objectives.objective import Ctc
 
 OPTIONS = FeatureOptions(bands=12)

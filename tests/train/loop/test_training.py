@@ -577,7 +577,7 @@ def test_an_impossible_utterance_in_training_is_counted_and_named(
     tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Extraction finds such an utterance first, unless it believes that none needs a frame."""
-    monkeypatch.setattr(data, "frames_needed", lambda phones: 0)
+    monkeypatch.setattr("tetraphone.corpora.utterance.frames_needed", lambda phones: 0)
     corpus = manifest(tmp_path, tiny_corpus, u0={"phones": ["AH"] * 100})
     options = replace(OPTIONS, dev=(str(tiny_corpus),))
     log: list[str] = []

@@ -11,11 +11,12 @@ from interrupted import run_with_kills, silent
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import read_corpus
+from tetraphone.recognition.ctc import score_index
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.augment import Acoustics, Augmentation
 from tetraphone.train.data.store import Batch, FeatureStore, collate, extract
 from tetraphone.train.loop.training import SPEEDS, read_metrics, train
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint, score_index
+from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
 from tetraphone.train.objectives import teacher
 from tetraphone.train.objectives.objective import Ctc
 from tetraphone.train.objectives.teacher import Distilled, listen
