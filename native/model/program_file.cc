@@ -1,12 +1,13 @@
 #include "program_file.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string_view>
 
 #include "../common/limits.h"
 #include "../kernels/layers.h"
+#include "flat_buffer.h"
+#include "trailer.h"
 
 namespace tetraphone {
 namespace {
@@ -18,102 +19,6 @@ constexpr std::size_t kMostConstantBytes = std::size_t{1} << 20;           // of
 constexpr std::uint64_t kMostPlannedBytes = std::uint64_t{1} << 26;        // of all that a call works in
 constexpr std::uint64_t kMostFrameBytes = std::uint64_t{1} << 24;          // of the frames of one operator
 constexpr std::uint64_t kLeastAlignment = 16;                              // ExecuTorch's
-
-struct Fault {  // caught in ReadProgram
-  std::string what;
-  const char* mend = "; export the model again";
-};
-
-void Require(bool holds, const char* what) {
-  if (!holds) throw Fault{what};
-}
-
-// Bytes of the file; every access is checked.
-struct Bytes {
-  const std::uint8_t* data;
-  std::size_t size;
-
-  template <typename T>
-  T At(std::size_t position) const {
-    Require(position <= size && size - position >= sizeof(T), "an offset points outside the program");
-    T value;
-    std::memcpy(&value, data + position, sizeof value);
-    return value;
-  }
-  std::size_t Follow(std::size_t position) const { return position + At<std::uint32_t>(position); }
-};
-
-// A flatbuffer vector of scalars, or of offsets to tables.
-class Vector {
- public:
-  Vector() = default;
-  Vector(const Bytes& bytes, std::size_t position, std::size_t width)
-      : bytes_(bytes), first_(position + 4), count_(bytes.At<std::uint32_t>(position)) {
-    Require(first_ <= bytes.size && count_ <= (bytes.size - first_) / width, "a list reaches beyond the program");
-  }
-  std::size_t size() const { return count_; }
-  template <typename T>
-  T Scalar(std::size_t index) const {
-    Require(index < count_, "an index is beyond its list");
-    return bytes_.At<T>(first_ + index * sizeof(T));
-  }
-  class Table Table(std::size_t index) const;
-
- private:
-  Bytes bytes_{nullptr, 0};
-  std::size_t first_ = 0;
-  std::size_t count_ = 0;
-};
-
-// Fields by their place in ExecuTorch's schema (program.fbs), which only ever grows at the ends of tables.
-class Table {
- public:
-  Table(const Bytes& bytes, std::size_t position) : bytes_(bytes), position_(position) {
-    const auto back = static_cast<std::int64_t>(bytes.At<std::int32_t>(position));
-    const std::int64_t table = static_cast<std::int64_t>(position) - back;
-    Require(table >= 0, "an offset points outside the program");
-    vtable_ = static_cast<std::size_t>(table);
-    slots_ = bytes.At<std::uint16_t>(vtable_);
-  }
-  bool Has(std::size_t field) const { return Place(field) != 0; }
-  template <typename T>
-  T Scalar(std::size_t field, T otherwise = 0) const {
-    const std::size_t place = Place(field);
-    return place == 0 ? otherwise : bytes_.At<T>(place);
-  }
-  Table Child(std::size_t field) const { return {bytes_, Target(field)}; }
-  template <typename T>
-  Vector List(std::size_t field) const {
-    return Has(field) ? Vector(bytes_, Target(field), sizeof(T)) : Vector();
-  }
-  Vector Tables(std::size_t field) const { return List<std::uint32_t>(field); }
-  std::string_view Text(std::size_t field) const {
-    const std::size_t target = Target(field);
-    const Vector characters(bytes_, target, 1);
-    return {reinterpret_cast<const char*>(bytes_.data + target + 4), characters.size()};
-  }
-
- private:
-  std::size_t Place(std::size_t field) const {
-    const std::size_t slot = 4 + 2 * field;
-    const std::size_t offset = slot + 2 <= slots_ ? bytes_.At<std::uint16_t>(vtable_ + slot) : 0;
-    return offset == 0 ? 0 : position_ + offset;
-  }
-  std::size_t Target(std::size_t field) const {
-    Require(Has(field), "a field is missing");
-    return bytes_.Follow(Place(field));
-  }
-
-  Bytes bytes_;
-  std::size_t position_;
-  std::size_t vtable_ = 0;
-  std::size_t slots_ = 0;
-};
-
-Table Vector::Table(std::size_t index) const {
-  Require(index < count_, "an index is beyond its list");
-  return {bytes_, bytes_.Follow(first_ + 4 * index)};
-}
 
 enum : std::uint8_t { kInt = 2, kDouble = 4, kTensor = 5, kString = 6, kTensorList = 10 };  // KernelTypes
 enum : std::int8_t { kByteType = 0, kFloatType = 6 };                                       // ScalarType
@@ -169,7 +74,7 @@ class Reader {
 
  private:
   // The flatbuffer's part of the file, from the extended header at byte 8 (ExecuTorch's ExtendedHeader).
-  static Bytes Program(const Bytes& file) {
+  static FlatBytes Program(const FlatBytes& file) {
     Require(file.size >= 40 && std::memcmp(file.data + 4, "ET12eh00", 8) == 0, "its header is not ExecuTorch's");
     const auto program_size = file.At<std::uint64_t>(16);
     Require(program_size >= 40 && program_size <= file.size, "its header says another size");
@@ -427,51 +332,19 @@ class Reader {
     return a.first + a.bytes <= b.first || b.first + b.bytes <= a.first;
   }
 
-  Bytes file_;
-  Bytes flat_;
+  FlatBytes file_;
+  FlatBytes flat_;
   Table root_;
   Vector offsets_;
-  Bytes constants_{nullptr, 0};
+  FlatBytes constants_{nullptr, 0};
   std::vector<Range> weights_;  // of the calls so far
   ProgramFile result_;
 };
 
 }  // namespace
 
-std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> made{};
-    for (std::uint32_t i = 0; i < made.size(); ++i) {
-      std::uint32_t value = i;
-      for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ (value & 1 ? 0xEDB88320u : 0u);
-      made[i] = value;
-    }
-    return made;
-  }();
-  std::uint32_t crc = ~0u;
-  for (std::size_t i = 0; i < size; ++i) crc = table[(crc ^ data[i]) & 0xFF] ^ (crc >> 8);
-  return ~crc;
-}
-
 Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name) {
-  if (size <= kTrailerBytes || std::memcmp(data + size - kTrailerBytes, kMagic, 8) != 0) {
-    return Error{ErrorCode::kNotAModel,
-                 name + " is not a Tetraphone model, or cut short; `tetraphone export` writes one"};
-  }
-  std::uint32_t version;
-  std::uint32_t checksum;
-  std::memcpy(&version, data + size - 8, 4);
-  std::memcpy(&checksum, data + size - 4, 4);
-  if (version != kFormatVersion) {
-    const bool newer = version > kFormatVersion;
-    return Error{ErrorCode::kVersion, name + " was made by " + (newer ? "a newer" : "an older") +
-                                          " Tetraphone: it has format " + std::to_string(version) +
-                                          ", this version reads " + std::to_string(kFormatVersion) +
-                                          (newer ? "; update Tetraphone" : "; export the model again")};
-  }
-  if (Crc32(data, size - kTrailerBytes) != checksum) {
-    return Error{ErrorCode::kDamaged, name + " is damaged (its checksum is wrong); copy or export it again"};
-  }
+  if (Failure failure = CheckTrailer(data, size, name)) return *failure;
   try {
     return Reader(data, size - kTrailerBytes).Read();
   } catch (const Fault& fault) {

@@ -18,12 +18,6 @@
 
 namespace tetraphone {
 
-// The file's trailer: magic, version and checksum of all bytes before it, 16 bytes, little endian (export/program.py).
-constexpr std::size_t kTrailerBytes = 16;
-constexpr char kMagic[] = "TETRAPHN";
-constexpr std::uint32_t kFormatVersion = 2;
-std::uint32_t Crc32(const std::uint8_t* data, std::size_t size);
-
 struct ProgramFile {
   // The constant methods: an int, float or str of Python, or a tensor of float32.
   using Value = std::variant<std::int64_t, double, std::string, std::vector<float>>;

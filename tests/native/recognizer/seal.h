@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "model/program_file.h"
+#include "model/trailer.h"
 
 namespace tetraphone {
 
