@@ -18,6 +18,7 @@ constexpr std::size_t kLongestPhone = 32;  // bytes
 constexpr std::size_t kMostLayers = 64;    // recurrent ones
 constexpr std::size_t kMostWidth = 32768;  // reals of a frame between two layers
 constexpr int kMostBeam = 256;
+constexpr int kMostContext = 4;
 constexpr double kMostWeight = 1000;  // of the grammar's costs, and of a phone's bonus
 constexpr int kMostChannels = 1024;   // as libsndfile
 constexpr int kLeastRate = 1000;      // Hz
