@@ -1,5 +1,5 @@
 // Elementary functions by correctly rounded operations alone, so that every processor and C library gives the same bits
-// (compile with -ffp-contract=off). The greatest errors are those that tests/native/kernels/numerics_test.cc measures.
+// (compile with -ffp-contract=off). The greatest errors are those that tests/native/common/numerics_test.cc measures.
 
 #pragma once
 

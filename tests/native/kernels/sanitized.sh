@@ -9,5 +9,5 @@ if ! echo 'int main() {}' | "$2" -x c++ $flags -o /dev/null - 2> /dev/null; then
   exit 0
 fi
 "$1" -S "$(dirname "$0")" -B "$3" -DCMAKE_CXX_COMPILER="$2" -DCMAKE_CXX_FLAGS="$flags" > /dev/null
-"$1" --build "$3" --target kernels_test
+"$1" --build "$3" --target kernels_test --parallel "$(nproc)"
 "$3/kernels_test"

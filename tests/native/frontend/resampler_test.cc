@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "sounds.h"
+#include "../common/sounds.h"
 
 namespace tetraphone {
 namespace {

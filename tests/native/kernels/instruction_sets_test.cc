@@ -1,0 +1,77 @@
+// The instruction sets of this processor: which there are, that all give the same bits, and the choice of one.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include "cases.h"
+#include "run.h"
+
+namespace tetraphone {
+namespace {
+
+TEST(InstructionSets, AreListed) {
+  ForEachSet([](const Kernels& kernels) { std::cout << "instruction set " << kernels.name << "\n"; });
+  for (std::size_t i = 0; i < kInstructionSets; ++i) {
+    if (InstructionSets()[i].supported) continue;
+    std::cout << "SKIPPED instruction set " << InstructionSets()[i].kernels->name << ": this processor lacks it\n";
+  }
+  std::cout << "in use: " << InstructionSet() << "\n";
+}
+
+TEST(InstructionSets, GiveTheSameBits) {
+  ForEachShape([](const Shape& shape) {
+    for (const std::size_t shift : {0, 1, 17}) {
+      if (shift > 0 && shape.outputs > 80) continue;
+      const Case test = MakeCase(shape, 9, shift);
+      const std::vector<float> x = RandomVector(6 * shape.inputs, 2, 10);
+      const std::vector<float> h = RandomVector(shape.outputs, 1, 11), c = RandomVector(shape.outputs, 1, 12);
+      const Result expected = RunChunks(kernels_scalar, test, x, h, c, {6});
+      ForEachSet([&](const Kernels& kernels) {
+        EXPECT_TRUE(SameBits(RunChunks(kernels, test, x, h, c, {6}), expected));
+      });
+    }
+  });
+}
+
+// Chosen anew while other threads compute: every frame has the bits of every set.
+TEST(InstructionSets, AreChosenAtAnyTime) {
+  const std::string first = InstructionSet();
+  EXPECT_FALSE(ChooseInstructionSet("none"));
+  EXPECT_EQ(first, InstructionSet());
+  EXPECT_FALSE(ChooseInstructionSet(""));
+  EXPECT_EQ(first, InstructionSet());
+  for (std::size_t i = 0; i < kInstructionSets; ++i) {
+    const InstructionSetEntry& entry = InstructionSets()[i];
+    EXPECT_EQ(ChooseInstructionSet(entry.kernels->name), entry.supported) << entry.kernels->name;
+    if (entry.supported) {
+      EXPECT_STREQ(InstructionSet(), entry.kernels->name);
+    }
+  }
+  const Case test = MakeCase({Kind::kHamiltonLinear, Format::kInt8, 52, 24}, 29);
+  const std::vector<float> x(52, 0.25f);
+  const auto compute = [&] {
+    std::vector<float> y(24);
+    Scratch scratch(ScratchBytes(test.layer, 1));
+    tetraphone::Run(test.layer, x.data(), 1, nullptr, nullptr, y.data(), nullptr, nullptr, scratch.memory.data());
+    return y;
+  };
+  const std::vector<float> expected = compute();
+  std::atomic<bool> same{true}, done{false};
+  std::thread other([&] {
+    while (!done) same = same && compute() == expected;
+  });
+  for (int round = 0; round < 1000; ++round) {
+    ForEachSet([&](const Kernels& kernels) { EXPECT_TRUE(ChooseInstructionSet(kernels.name)); });
+  }
+  done = true;
+  other.join();
+  EXPECT_TRUE(same);
+  EXPECT_TRUE(ChooseInstructionSet(first.c_str()));
+}
+
+}  // namespace
+}  // namespace tetraphone
