@@ -1,4 +1,4 @@
-/* The recogniser for C, and for whatever calls C: Python (recognition/recognizer.py), JNI. See recognizer.h for meanings.
+/* The recogniser for C, and for whatever calls C: Python (recognition/recognizer.py), JNI. Meanings: recognizer.h.
  *
  * Recognisers and streams are numbers, never 0. A number that was closed, or never given out, is an error, not a crash:
  * closing while another thread is in a call is safe. A call that fails returns a negative error code (-ErrorCode of

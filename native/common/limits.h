@@ -1,6 +1,6 @@
-// What a phone set and a network may be, so that a file of them loads, what may be asked of a decoder, and what sound is
-// read: known here alone. The loader asks; so do training, quantisation, export and the readers of recordings through the
-// C ABI, before anything long starts. What features may be is in frontend/features.h.
+// What a phone set and a network may be, so that a file of them loads, what may be asked of a decoder, and what sound
+// is read: known here alone. The loader asks; so do training, quantisation, export and the readers of recordings
+// through the C ABI, before anything long starts. What features may be is in frontend/features.h.
 
 #pragma once
 

@@ -34,8 +34,9 @@ struct DecoderOptions {
   std::shared_ptr<const Grammar> grammar;  // needs a beam
   double grammar_scale = 0.3;              // weight of the grammar's costs; a bigram's full weight deletes phones
   double phone_bonus = 0.0;                // added to the log score of each phone, against deletions
-  // Of prefixes that end in the same phones (this many, at most kMostContext) at the same place in the grammar, the best
-  // alone is kept: a narrow beam then searches as well as one many times as wide, and phones are final soon. 0 keeps all.
+  // Of prefixes that end in the same phones (this many, at most kMostContext) at the same place in the grammar, the
+  // best alone is kept: a narrow beam then searches as well as one many times as wide, and phones are final soon. 0
+  // keeps all.
   int context = 2;
 };
 

@@ -35,8 +35,8 @@ struct FeatureOptions {  // the fields of sound/features.py's FeatureOptions; va
   double delay() const { return ((stack - 1 + kLookAhead) * hop_ms + window_ms) / 1000; }
 };
 
-// What Kaldi's filter bank allows (a hop of two samples or more, no more bands than the window resolves), and sizes that
-// a phone can hold; training asks it too, as it does limits.h.
+// What Kaldi's filter bank allows (a hop of two samples or more, no more bands than the window resolves), and sizes
+// that a phone can hold; training asks it too, as it does limits.h.
 Failure CheckFeatures(const FeatureOptions& options);
 
 // Tables that all streams of a model share: window, twiddle factors, mel weights, statistics.
