@@ -26,11 +26,15 @@ FLOORS = (
 """Of native/, lowest first: a file includes headers of its own folder and of lower floors."""
 
 
-def code_files() -> list[PurePosixPath]:
+def tracked_files() -> list[PurePosixPath]:
     done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"the list of files needs git: {done.stderr.strip()}")
-    return [path for path in map(PurePosixPath, done.stdout.splitlines()) if path.suffix in CODE]
+    return [path for path in map(PurePosixPath, done.stdout.splitlines()) if (ROOT / path).exists()]
+
+
+def code_files() -> list[PurePosixPath]:
+    return [path for path in tracked_files() if path.suffix in CODE]
 
 
 def test_folders_are_small() -> None:
@@ -47,6 +51,19 @@ def test_modules_differ_in_their_last_two_names() -> None:
     """`train/network/layers.py` and `quant/layers.py` are told apart; two files `data/store.py` would not be."""
     names = Counter("/".join(path.with_suffix("").parts[-2:]) for path in code_files() if path.suffix == ".py")
     assert {name for name, count in names.items() if count > 1 and not name.endswith("__init__")} == set()
+
+
+def test_links_of_the_pages_lead_somewhere() -> None:
+    pages = [path for path in tracked_files() if path.suffix == ".md"]
+    broken = [
+        f"{page}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)|src=\"([^\"]+)\"", (ROOT / page).read_text(encoding="utf-8"))
+        for target in target
+        if target and not target.startswith("http") and not (ROOT / page).parent.joinpath(target).exists()
+    ]
+    assert len(pages) > 8
+    assert broken == []
 
 
 def test_native_includes_one_way() -> None:
