@@ -17,6 +17,10 @@ ARCHITECTURES = {"arm64", "aarch64", "x86_64", "x86"}
 _COVERAGE = 'import os; "COVERAGE_PROCESS_START" in os.environ and __import__("coverage").process_startup()\n'
 
 
+NATIVE = "native"
+"""The folder of the C++ sources."""
+
+
 def tracked(root: Path) -> list[str]:
     """The files that git knows in `root` and that are there.
 
@@ -44,8 +48,8 @@ def packages(root: Path) -> dict[str, str]:
 
 
 def modules(root: Path, files: list[str]) -> tuple[list[str], list[str]]:
-    """Sources of the packages, in Python and in C++."""
-    folders = tuple(f"{folder}/" for folder in packages(root).values())
+    """Sources of the packages in Python, and of them and NATIVE in C++."""
+    folders = tuple(f"{folder}/" for folder in (*packages(root).values(), NATIVE))
     ours = [name for name in files if name.startswith(folders)]
     native = [name for name in ours if name.endswith((".cc", ".cpp", ".h"))]
     return (
@@ -96,9 +100,14 @@ class Workplace:
         site = next((self.environment / "lib").glob("python*/site-packages"))
         others = [Path(folder) for folder in sys.path if Path(folder).name == "site-packages"]
         (site / "others.pth").write_text("".join(f"{folder}\n" for folder in others) + _COVERAGE, encoding="utf-8")
-        for package, folder in packages(self.root).items():
-            (site / package).parent.mkdir(parents=True, exist_ok=True)
-            (site / package).symlink_to(self.tree / folder)
+        for package, folder in sorted(packages(self.root).items()):
+            if any(other.startswith(f"{package}/") for other in packages(self.root)):
+                (site / package).mkdir(parents=True)
+                for path in (self.tree / folder).iterdir():
+                    (site / package / path.name).symlink_to(path)
+            else:
+                (site / package).parent.mkdir(parents=True, exist_ok=True)
+                (site / package).symlink_to(self.tree / folder)
         for top in {Path(package).parts[0] for package in packages(self.root)}:
             for built in others[0].glob(f"{top}/**/*.so"):
                 link = site / built.relative_to(others[0])

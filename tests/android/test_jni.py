@@ -42,7 +42,7 @@ def test_compiles_for_android(source: Path, tmp_path: Path) -> None:
     code = tmp_path / "code.o"
     command = ["clang++", "--target=aarch64-linux-android26", "-std=c++17", "-c", "-Os", "-fPIC", "-o", code, source]
     command += ["-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-nostdinc++"]
-    command += [f"-I{ROOT / 'export'}", f"-I{ROOT / 'native/kernels'}", *(f"-isystem{folder}" for folder in system)]
+    command += [f"-I{ROOT / 'native'}", f"-I{ROOT / 'native/kernels'}", *(f"-isystem{folder}" for folder in system)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     symbols = subprocess.run(["readelf", "-sW", code], capture_output=True, text=True, check=True).stdout

@@ -80,7 +80,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_command_gives_the_phones_of_python(model: Path, recordings: list[Path]) -> None:
-    command = program("recognizer", "recognizer/tetraphone-recognize")
+    command = program("recognizer", "native/tetraphone-recognize")
     done = run(command, "--model", model, "--json", *recordings)
     assert done.returncode == 0, done.stderr
     loaded = load_model(model)
@@ -94,8 +94,8 @@ def test_command_gives_the_phones_of_python(model: Path, recordings: list[Path])
 
 @pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
 def test_command_on_emulated_arm_gives_the_same_bytes(processor: str, model: Path, recordings: list[Path]) -> None:
-    here = run(program("recognizer", "recognizer/tetraphone-recognize"), "--model", model, "--json", *recordings)
-    there = program("recognizer-aarch64", "recognizer/tetraphone-recognize")
+    here = run(program("recognizer", "native/tetraphone-recognize"), "--model", model, "--json", *recordings)
+    there = program("recognizer-aarch64", "native/tetraphone-recognize")
     done = run(*emulated(processor, there), "--model", model, "--json", *recordings)
     assert done.returncode == 0, done.stderr
     assert done.stdout == here.stdout
@@ -111,7 +111,7 @@ def test_hashes_on_emulated_arm(test: str, processor: str) -> None:
 
 
 def test_samples_from_a_pipe_give_the_same_phones(model: Path, recordings: list[Path]) -> None:
-    command = program("recognizer", "recognizer/tetraphone-recognize")
+    command = program("recognizer", "native/tetraphone-recognize")
     whole = run(command, "--model", model, recordings[0])
     with wave.open(str(recordings[0])) as file:
         samples = file.readframes(file.getnframes())
@@ -186,7 +186,7 @@ target_link_libraries(consumer PRIVATE Tetraphone::tetraphone_recognizer)
 
 
 def test_find_package_serves_a_project_of_its_own(model: Path, tmp_path: Path) -> None:
-    program("recognizer", "recognizer/libtetraphone_recognizer.a")
+    program("recognizer", "native/libtetraphone_recognizer.a")
     cmake = Path(sys.prefix) / "bin" / "cmake"
     prefix, project = tmp_path / "prefix", tmp_path / "project"
     project.mkdir()
@@ -207,7 +207,7 @@ def test_find_package_serves_a_project_of_its_own(model: Path, tmp_path: Path) -
 
 
 def test_wheel_in_a_fresh_environment(model: Path, recordings: list[Path], tmp_path: Path) -> None:
-    program("recognizer", "recognizer/tetraphone-recognize")
+    program("recognizer", "native/tetraphone-recognize")
     root, fresh = BUILD.parent, tmp_path / "fresh"
     installed = Path(sysconfig.get_path("purelib"))
     steps = (
@@ -224,7 +224,7 @@ def test_wheel_in_a_fresh_environment(model: Path, recordings: list[Path], tmp_p
     site = next(fresh.glob("lib/python*/site-packages"))
     (site / "dependencies.pth").write_text(f"{installed}\n")
     (site / "executorch").symlink_to(installed / "executorch")
-    here = run(program("recognizer", "recognizer/tetraphone-recognize"), "--model", model, "--json", recordings[0])
+    here = run(program("recognizer", "native/tetraphone-recognize"), "--model", model, "--json", recordings[0])
     for command in ("tetraphone-recognize", "tetraphone"):
         arguments = ("recognize",) if command == "tetraphone" else ()
         done = run(fresh / "bin" / command, *arguments, "--model", model, "--json", recordings[0], cwd=tmp_path)
