@@ -13,8 +13,9 @@ from tetraphone.common.native import library
 
 def elsewhere(folder: Path, *places: str) -> subprocess.CompletedProcess[str]:
     """Loads the library from a folder of packages of its own, as `pip install --target` fills one."""
-    package = folder / "tetraphone" / "train"
+    package = folder / "tetraphone" / "common"
     package.mkdir(parents=True)
+    package.with_name("__init__.py").touch()
     shutil.copy(library()._name, package)
     for name in ("native.py", "errors.py"):
         shutil.copy(Path(native.__file__).with_name(name), package)
