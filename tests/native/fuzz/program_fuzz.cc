@@ -1,6 +1,7 @@
 // libFuzzer target: the checks that a .pte file passes before ExecuTorch sees it, on any bytes with a right trailer.
 
 #include "../recognizer/seal.h"
+#include "model/program_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::uint8_t> bytes(data, data + size);
