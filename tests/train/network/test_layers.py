@@ -1,61 +1,27 @@
-"""Recurrent layers: golden cells, numbers of parameters, padding, state, directions, dropout, refused sizes."""
+"""What recurrent and linear layers compute: golden cells, torch's layers, numbers of parameters, dropout, products."""
 
 import math
-import re
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-from typing import Any, Literal
 
-import numpy as np
 import pytest
 import torch
 from hamilton import Scalars, product
+from networks import Kind, every_kind, network, random, random_state
 from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
 import tetraphone.train.network.layers
-from tetraphone.common.errors import InputError
-from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
-from tetraphone.sound.features import FeatureOptions, Normalisation
 from tetraphone.train.network.layers import (
     EIGHT_PRODUCTS_FROM,
     KINDS,
-    LSTM,
     QLSTM,
     QRNN,
-    RNN,
     Direction,
     QuaternionLinear,
     Recurrent,
-    State,
     cell,
 )
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
-
-Kind = Literal["rnn", "lstm", "qrnn", "qlstm"]
-
-every_kind = pytest.mark.parametrize("kind", KINDS)
-every_direction = pytest.mark.parametrize("direction", ["uni", "bi", "bi-shared"])
-both_ways = pytest.mark.parametrize("direction", ["bi", "bi-shared"])
-
-
-def random(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def network(kind: str, direction: Direction = "uni", layers: int = 2, inputs: int = 8, hidden: int = 12) -> Recurrent:
-    """In float64, with biases that are not zero."""
-    generator = torch.Generator().manual_seed(1)
-    built = KINDS[kind](inputs, hidden, layers, generator, direction=direction).double()
-    assert built.bias is not None
-    for bias in built.bias:
-        nn.init.normal_(bias, std=0.5, generator=generator)
-    return built
-
-
-def random_state(of: Recurrent, batch: int) -> State:
-    return tuple(random(*part.shape, seed=20 + i) for i, part in enumerate(of.initial_state(batch, random(1))))
+from tetraphone.train.network.model import AcousticModel, NetworkOptions
 
 
 def sigmoid(value: float) -> float:
@@ -239,138 +205,6 @@ def test_no_bias_is_a_bias_of_zero(kind: str) -> None:
     torch.testing.assert_close(without(x), zero(x), rtol=0, atol=1e-6)
 
 
-def pad(x: Tensor, lengths: list[int], filler: float) -> Tensor:
-    """Everything behind each utterance's end is `filler`."""
-    behind = torch.arange(x.shape[1]) >= torch.tensor(lengths)[:, None]
-    return x.masked_fill(behind[..., None], filler)
-
-
-@every_kind
-@every_direction
-@pytest.mark.parametrize("filler", [0.0, 3.0, -1e6, math.inf, math.nan])
-def test_padding_changes_nothing(kind: str, direction: Direction, filler: float) -> None:
-    of, lengths = network(kind, direction), [7, 3, 1, 6]
-    x, state = pad(random(4, 9, 8), lengths, filler), random_state(of, 4)
-    y, after = of(x, state, torch.tensor(lengths))
-    for i, length in enumerate(lengths):
-        alone, alone_after = of(x[i : i + 1, :length], tuple(part[:, i : i + 1] for part in state))
-        torch.testing.assert_close(y[i : i + 1, :length], alone, rtol=0, atol=1e-14)
-        torch.testing.assert_close(tuple(part[:, i : i + 1] for part in after), alone_after, rtol=0, atol=1e-14)
-        assert not y[i, length:].any()
-
-
-@every_kind
-@every_direction
-@pytest.mark.parametrize("filler", [3.0, math.nan])
-def test_padding_changes_no_gradient(kind: str, direction: Direction, filler: float) -> None:
-    of, lengths = network(kind, direction), [5, 2]
-    x = pad(random(2, 7, 8), lengths, filler)
-    y, after = of(x, lengths=torch.tensor(lengths))
-    padded = torch.autograd.grad(y.sin().sum() + sum(part.sin().sum() for part in after), list(of.parameters()))
-    total = torch.zeros((), dtype=torch.float64)
-    for i, length in enumerate(lengths):
-        y, after = of(x[i : i + 1, :length])
-        total = total + y.sin().sum() + sum(part.sin().sum() for part in after)
-    torch.testing.assert_close(padded, torch.autograd.grad(total, list(of.parameters())), rtol=0, atol=1e-12)
-
-
-@every_kind
-@every_direction
-def test_padding_changes_no_score(kind: Kind, direction: Direction) -> None:
-    model = AcousticModel(NetworkOptions(kind, 12, 2, direction), 8, 5, torch.Generator().manual_seed(3)).eval()
-    x, lengths = random(3, 6, 8).float(), [6, 2, 4]
-    scores = model.scores(x, torch.tensor(lengths))
-    for i, length in enumerate(lengths):
-        alone = model.scores(x[i : i + 1, :length], torch.tensor([length]))
-        torch.testing.assert_close(scores[i : i + 1, :length], alone, rtol=0, atol=1e-6)
-
-
-@every_kind
-def test_state_carried_across_chunks_is_the_whole(kind: str) -> None:
-    of, x = network(kind), random(2, 12, 8)
-    state = random_state(of, 2)
-    whole, after = of(x, state)
-    chunks = []
-    for chunk in x.split([1, 4, 2, 5], dim=1):
-        y, state = of(chunk, state)
-        chunks.append(y)
-    torch.testing.assert_close(torch.cat(chunks, dim=1), whole, rtol=0, atol=1e-14)
-    torch.testing.assert_close(state, after, rtol=0, atol=1e-14)
-
-
-@every_kind
-def test_state_starts_at_zero_and_is_not_kept(kind: str) -> None:
-    of, x = network(kind), random(2, 5, 8)
-    first, _ = of(x)
-    again, _ = of(x, tuple(torch.zeros_like(part) for part in of.initial_state(2, x)))
-    assert torch.equal(first, again)
-    assert len(of.initial_state(2, x)) == (2 if "lstm" in kind else 1)
-    assert all(part.shape == (2, 2, 12) for part in of.initial_state(2, x))
-
-
-def halves(of: Recurrent, y: Tensor) -> tuple[Tensor, Tensor]:
-    """The forward and backward direction of outputs: of each component in a quaternion network, else of the vector."""
-    by_direction = y.unflatten(-1, (4 if of.quaternion else 1, 2, -1))
-    return by_direction[..., 0, :].flatten(-2), by_direction[..., 1, :].flatten(-2)
-
-
-@every_kind
-@both_ways
-def test_backward_direction_reads_the_future(kind: str, direction: Direction) -> None:
-    of, x = network(kind, direction, layers=1), random(1, 6, 8)
-    changed = x.clone()
-    changed[0, 4] += 1
-    (forward, backward), (forward_changed, backward_changed) = halves(of, of(x)[0]), halves(of, of(changed)[0])
-    assert torch.equal(forward[0, :4], forward_changed[0, :4])
-    assert (forward[0, 4:] != forward_changed[0, 4:]).all()
-    assert (backward[0, :5] != backward_changed[0, :5]).all()
-    assert torch.equal(backward[0, 5], backward_changed[0, 5])
-
-
-@every_kind
-def test_uni_reads_no_future(kind: str) -> None:
-    of, x = network(kind), random(1, 6, 8)
-    changed = x.clone()
-    changed[0, 4] += 1
-    y, y_changed = of(x)[0], of(changed)[0]
-    assert torch.equal(y[0, :4], y_changed[0, :4])
-    assert (y[0, 4:] != y_changed[0, 4:]).any(dim=-1).all()
-
-
-@every_kind
-@both_ways
-def test_bi_is_two_networks_planar_side_by_side(kind: str, direction: Direction) -> None:
-    of, x = network(kind, direction, layers=1), random(2, 6, 8)
-    state = random_state(of, 2)
-    y, after = of(x, state)
-    assert y.shape == (2, 6, 24)
-    assert of.bias is not None
-    for backward, half in enumerate(halves(of, y)):
-        alone, index = network(kind, layers=1), backward if direction == "bi" else 0
-        assert alone.bias is not None
-        with torch.no_grad():
-            alone.weight_input[0].copy_(of.weight_input[index])
-            alone.weight_hidden[0].copy_(of.weight_hidden[index])
-            alone.bias[0].copy_(of.bias[index])
-        expected, expected_after = alone(x.flip(1) if backward else x, tuple(part[backward, None] for part in state))
-        torch.testing.assert_close(half, expected.flip(1) if backward else expected, rtol=0, atol=1e-14)
-        torch.testing.assert_close(tuple(part[backward, None] for part in after), expected_after, rtol=0, atol=1e-14)
-
-
-@every_direction
-def test_direction_is_saved_with_the_model(direction: Direction, tmp_path: Path) -> None:
-    features = FeatureOptions(bands=3, stack=1, stride=1)
-    options, statistics = NetworkOptions("qlstm", 8, 2, direction), np.ones(12, np.float32)
-    model = AcousticModel(options, 12, 40, torch.Generator().manual_seed(4)).eval()
-    Checkpoint(model, options, features, Normalisation(statistics, statistics)).save(tmp_path / "model.pt")
-    loaded = load_checkpoint(tmp_path / "model.pt")
-    assert loaded.network.direction == direction
-    assert isinstance(loaded.model, AcousticModel)
-    assert loaded.model.recurrent.direction == direction
-    x, lengths = random(1, 5, 12).float(), torch.tensor([5])
-    assert torch.equal(loaded.model.eval().scores(x, lengths), model.scores(x, lengths))
-
-
 @every_kind
 def test_dropout_acts_between_layers_in_training_alone(kind: str) -> None:
     def build(layers: int, dropout: float) -> Recurrent:
@@ -384,184 +218,6 @@ def test_dropout_acts_between_layers_in_training_alone(kind: str) -> None:
     torch.testing.assert_close(build(1, 0.5)(x), build(1, 0.0)(x), rtol=0, atol=0)
     assert some(x)[0].all()
     torch.testing.assert_close(some.eval()(x), none.eval()(x), rtol=0, atol=0)
-
-
-def test_sizes_that_are_not_whole_quaternions_are_refused() -> None:
-    for kind in (QRNN, QLSTM):
-        with pytest.raises(InputError, match=r"inputs is 262 reals.* multiple of 4"):
-            kind(262, 8, 1, torch.Generator())
-        with pytest.raises(InputError, match=r"hidden is 262 reals.* multiple of 4"):
-            kind(8, 262, 1, torch.Generator())
-    for real in (RNN, LSTM):
-        assert real(262, 6, 1, torch.Generator())(torch.ones(1, 2, 262))[0].shape == (1, 2, 6)
-
-
-@every_kind
-def test_sizes_below_one_are_refused(kind: str) -> None:
-    for inputs, hidden, layers in ((0, 4, 1), (4, 0, 1), (4, 4, 0), (4, -4, 1)):
-        with pytest.raises(InputError, match=f"{inputs}, {hidden}, {layers}"):
-            KINDS[kind](inputs, hidden, layers, torch.Generator())
-
-
-RECURRENT: dict[str, Any] = {"inputs": 8, "hidden": 8, "layers": 1, "generator": torch.Generator()}
-LINEAR: dict[str, Any] = {"inputs": 8, "outputs": 8, "generator": torch.Generator()}
-MODEL: dict[str, Any] = {
-    "options": NetworkOptions("lstm", 8, 1),
-    "inputs": 8,
-    "outputs": 3,
-    "generator": torch.Generator(),
-}
-SOURCES = {"generator": (None, 3), "bias": (None, 1), "initialisation": (None, "glorot")}
-ARGUMENTS: list[tuple[Callable[..., object], dict[str, Any], dict[str, tuple[Any, ...]]]] = [
-    *(
-        (
-            kind,
-            RECURRENT,
-            {
-                **dict.fromkeys(("inputs", "hidden", "layers"), ("8", 8.0, True, None)),
-                "direction": ("both", None, 1),
-                "dropout": (2.0, 1.0, -0.1, math.nan, "0.1", None),
-                **SOURCES,
-            },
-        )
-        for kind in KINDS.values()
-    ),
-    (QuaternionLinear, LINEAR, {**dict.fromkeys(("inputs", "outputs"), ("8", 8.0, None, 6, 0)), **SOURCES}),
-    (AcousticModel, MODEL, {"options": (None, "lstm"), "inputs": ("8", 0), "outputs": ("3", 0), "generator": (None,)}),
-    (QuantizedRecurrent, {"layers": QRNN(8, 8, 1, torch.Generator()), "weight_format": "int8"}, {"layers": (None,)}),
-    (
-        QuantizedLinear,
-        {"layer": nn.Linear(8, 8), "weight_format": "int8"},
-        {"layer": (None,), "weight_format": ("int3",)},
-    ),
-]
-
-
-@pytest.mark.parametrize(("make", "right", "wrong"), ARGUMENTS, ids=lambda value: getattr(value, "__name__", ""))
-def test_arguments_of_layers_are_checked_where_they_are_made(
-    make: Callable[..., object], right: dict[str, Any], wrong: dict[str, tuple[Any, ...]]
-) -> None:
-    make(**right)
-    for name, values in wrong.items():
-        for value in values:
-            with pytest.raises(InputError, match=rf"{name}\b.* (is|are) .*{re.escape(repr(value))}"):
-                make(**{**right, name: value})
-
-
-@every_kind
-def test_input_without_frames_is_refused(kind: str) -> None:
-    with pytest.raises(InputError, match=re.escape("(2, 0, 8) has no frame")):
-        network(kind)(random(2, 0, 8))
-
-
-@every_kind
-def test_input_of_another_width_is_refused(kind: str) -> None:
-    with pytest.raises(InputError, match=r"the input is of type ndarray; give a torch\.Tensor"):
-        network(kind)(np.zeros((2, 5, 8)))
-    for shape in ((2, 5, 12), (5, 8)):
-        with pytest.raises(InputError, match=re.escape(f"{shape}; the layer takes [batch, frames, 8]")):
-            network(kind)(torch.zeros(shape, dtype=torch.float64))
-
-
-def quantized(kind: str) -> QuantizedRecurrent:
-    return QuantizedRecurrent(KINDS[kind](8, 12, 2, torch.Generator()), "int8")
-
-
-STACKS: dict[str, Callable[[], nn.Module]] = {
-    **{f"{kind} {way}": partial(network, kind, way) for kind in KINDS for way in ("uni", "bi", "bi-shared")},
-    "wide qlstm": partial(network, "qlstm", layers=1, hidden=516),
-    **{f"quantised {kind}": partial(quantized, kind) for kind in ("qlstm", "qrnn")},
-    "acoustic model": lambda: AcousticModel(NetworkOptions("qlstm", 12, 2), 8, 5, torch.Generator()),
-}
-every_stack = pytest.mark.parametrize("stack", STACKS)
-
-
-@every_stack
-def test_states_that_do_not_belong_to_the_layer_or_the_batch_are_refused(stack: str) -> None:
-    built = STACKS[stack]()
-    like = next(built.parameters())
-    _, right = built(like.new_zeros(3, 2, 8))
-    x = like.new_zeros(5, 2, 8)
-    shape = tuple(right[0].shape)
-    for wrong in (
-        right,
-        tuple(part[:1] for part in right),
-        tuple(part.new_zeros(shape[0], 5, shape[2] + 4) for part in right),
-        tuple(part[:, 0] for part in right),
-        (*right, right[0]),
-        right[:-1],
-    ):
-        takes = re.escape(str((shape[0], 5, shape[2])))
-        found = re.escape(", ".join(str(tuple(part.shape)) for part in wrong))
-        with pytest.raises(InputError, match=rf"state of shape {found} for input of shape \(5, 2, 8\).*{takes}"):
-            built(x, wrong)
-    for wrong, kinds in (
-        ((None, *right[1:]), "NoneType"),
-        (tuple(part.detach().numpy() for part in right), "ndarray"),
-        (right[0], "a Tensor"),
-        ("h", "a str"),
-    ):
-        with pytest.raises(InputError, match=f"state of {kinds}.*; the layer takes a tuple of {len(right)} tensors"):
-            built(x, wrong)
-    fitting = tuple(part.new_zeros(shape[0], 5, shape[2]) for part in right)
-    other = torch.float32 if like.dtype == torch.float64 else torch.float64
-    for wrong, says in (
-        ((fitting[0].to(other), *fitting[1:]), f"the state is {other} on cpu, the input {like.dtype} on cpu"),
-        ((*fitting[:-1], fitting[-1].to("meta")), f"the state is {like.dtype} on meta, the input {like.dtype} on cpu"),
-    ):
-        with pytest.raises(InputError, match=says):
-            built(x, wrong)
-    built(x, fitting)
-
-
-@every_stack
-def test_input_of_another_type_or_device_is_refused(stack: str) -> None:
-    built = STACKS[stack]()
-    like = next(built.parameters())
-    for x in (torch.zeros(3, 2, 8, dtype=torch.float16), like.new_zeros(3, 2, 8).to("meta")):
-        with pytest.raises(InputError, match=f"the input is {x.dtype} on {x.device}, the layer {like.dtype} on cpu"):
-            built(x)
-
-
-@every_kind
-@every_direction
-@pytest.mark.parametrize("lengths", [[2, 0], [2, 4], [2], [2, 2, 2], [2.0, 1.0], [[2, 2]]])
-def test_lengths_that_the_batch_does_not_have_are_refused(kind: str, direction: Direction, lengths: list[Any]) -> None:
-    for given in (lengths, torch.tensor(lengths)):
-        with pytest.raises(InputError, match="lengths"):
-            network(kind, direction)(random(2, 3, 8), lengths=given)
-
-
-@pytest.mark.parametrize("lengths", [[2, None], "23", 3, ["2", "3"], [[2], [3, 1]]])
-def test_lengths_that_are_no_numbers_are_refused(lengths: Any) -> None:
-    with pytest.raises(InputError, match=r"lengths are .*; give 2 whole numbers"):
-        network("qlstm")(random(2, 3, 8), lengths=lengths)
-
-
-@pytest.mark.parametrize("kind", ["qlstm", "qrnn", "lstm", "rnn"])
-@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32])
-def test_lengths_of_any_whole_type_are_places(kind: str, dtype: torch.dtype) -> None:
-    layer, x, lengths = network(kind, "uni"), random(5, 5, 8), torch.tensor([2, 3, 4, 5, 2])
-    _, expected = layer(x, lengths=lengths)
-    for given in (lengths.to(dtype), lengths.tolist(), lengths.numpy()):
-        _, state = layer(x, lengths=given)
-        for ours, theirs in zip(state, expected, strict=True):
-            assert torch.equal(ours, theirs)
-
-
-@pytest.mark.parametrize("inputs", [8, 512, 1024])
-@pytest.mark.parametrize("training", [True, False])
-def test_linear_input_of_another_width_type_or_device_is_refused(inputs: int, training: bool) -> None:
-    layer = QuaternionLinear(inputs, inputs, torch.Generator()).train(training)
-    for width in (inputs - 4, inputs + 4, inputs // 2, 2 * inputs, 1):
-        with pytest.raises(InputError, match=re.escape(f"(2, {width}); the layer takes […, {inputs}]")):
-            layer(torch.zeros(2, width))
-    with pytest.raises(InputError, match=r"\(\); the layer takes"):
-        layer(torch.zeros(()))
-    with pytest.raises(InputError, match=r"float64 on cpu, the layer torch\.float32 on cpu"):
-        layer(torch.zeros(2, inputs, dtype=torch.float64))
-    with pytest.raises(InputError, match="meta, the layer"):
-        layer(torch.zeros(2, inputs, device="meta"))
 
 
 def test_compiled_layers_learn_and_infer_as_they_are() -> None:
