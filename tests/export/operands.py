@@ -1,0 +1,45 @@
+"""Layers, states and input of the operators' tests."""
+
+from typing import Any
+
+import torch
+from checkpoints import pack_weight
+from torch import Tensor
+
+from tetraphone.export.operators import Format, Kind
+from tetraphone.train.network.layers import KINDS, QLSTM, QRNN
+
+ops = torch.ops.quaternion
+SIZES = [(4, 4), (12, 20), (100, 36), (160, 64)]
+
+
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(5)
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape) + seed))
+
+
+def make_stack(kind: str, inputs: int, hidden: int) -> QLSTM | QRNN:
+    stack = KINDS[kind](inputs, hidden, 1, generator())
+    with torch.no_grad():
+        stack.bias[0].normal_(0.0, 0.5, generator=generator())
+    return stack.requires_grad_(False)
+
+
+def make_state(stack: QLSTM | QRNN) -> tuple[Tensor, ...]:
+    parts = 2 if stack.gates == 4 else 1
+    return tuple(torch.rand(parts, stack.hidden, generator=generator()).mul(1.6).sub(0.8).unbind())
+
+
+def layer_arguments(kind: Kind, number_format: str, inputs: int = 36, outputs: int = 44) -> tuple[Any, ...]:
+    """What `pack` takes, of random weights."""
+    recurrent = kind in (Kind.RNN, Kind.LSTM)
+    gates, components = 4 if kind == Kind.LSTM else 1, 1 if kind == Kind.LINEAR else 4
+    weights: list[Any] = []
+    for columns in (inputs, outputs) if recurrent else (inputs,):
+        shape = (gates * outputs // components, columns // components)
+        weights.append(pack_weight(random(*shape if kind == Kind.LINEAR else (4, *shape)), number_format)[0])
+    hidden = weights[1] if recurrent else None
+    return kind, Format[number_format.upper()], inputs, outputs, weights[0], hidden, random(gates * outputs)
