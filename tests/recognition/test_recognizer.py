@@ -1,13 +1,7 @@
-"""The streaming recogniser: features, chunking, times, hostile input, many streams; through its Python class."""
+"""The streaming recogniser through its Python class: features, scores, chunking, times, channels, rates, pauses."""
 
-import copy
 import ctypes
-import gc
 import itertools
-import pickle
-import subprocess
-import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +10,7 @@ import pytest
 import soxr
 import torch
 from checkpoints import FORMATS, energy_program, hand_made, make_checkpoint, plain
+from sounds import FEATURES, RATE, heard, speech_like
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
@@ -26,51 +21,8 @@ from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.recognition.ctc import greedy
 from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions
-from tetraphone.sound.audio import Samples, read_recording
-from tetraphone.sound.features import FeatureOptions, Frames, Normalisation, log_mel, network_input
-
-RATE = 16000
-FEATURES = FeatureOptions()
-
-
-def speech_like(seconds: float, seed: int = 0, rate: int = RATE) -> Samples:
-    """Noise and tones that come and go, with silence in between."""
-    random = np.random.default_rng(seed)
-    time = np.arange(round(seconds * rate)) / rate
-    tone = np.sin(2 * np.pi * (200 + 150 * np.sin(3 * time)) * time) + 0.3 * np.sin(2 * np.pi * 2300 * time)
-    loudness = np.clip(np.sin(2 * np.pi * 1.7 * time), 0, None)
-    return (0.3 * loudness * tone + 0.01 * random.standard_normal(len(time))).astype(np.float32)
-
-
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """An untrained network of the default features in each number format; its scores change from frame to frame."""
-    folder = tmp_path_factory.mktemp("models")
-    for number_format in FORMATS:
-        checkpoint = make_checkpoint(number_format, features=FEATURES)
-        with torch.no_grad():
-            checkpoint.model.output.bias.mul_(0.2)
-        export(checkpoint, folder / f"{number_format}.pte")
-    return {name: folder / f"{name}.pte" for name in FORMATS}
-
-
-@pytest.fixture
-def recognizer(models: dict[str, Path]) -> Recognizer:
-    return Recognizer.load(models["int8"])
-
-
-def heard(
-    stream: Stream, samples: Samples, sizes: itertools.cycle, rate: int = RATE
-) -> tuple[list[TimedPhone], Frames]:
-    """Phones and scores of samples cut into pieces."""
-    position, phones = 0, []
-    while position < len(samples):
-        size = next(sizes)
-        stream.accept(samples[position : position + size], rate)
-        phones += stream.poll()
-        position += size
-    stream.finish()
-    return phones + stream.poll(), stream.scores()
+from tetraphone.sound.audio import read_recording
+from tetraphone.sound.features import FeatureOptions, Normalisation, log_mel, network_input
 
 
 def test_features_are_those_of_training() -> None:
@@ -263,155 +215,6 @@ def test_other_rates_give_nearly_the_same_features() -> None:
         assert np.abs(found[:size, :36] - expected[:size, :36]).mean() < 0.05
 
 
-SILENT = {
-    "nothing": np.zeros(0, np.float32),
-    "one sample": np.full(1, 0.5, np.float32),
-    "less than a frame": np.full(399, 0.5, np.float32),
-}
-
-
-@pytest.mark.parametrize("name", SILENT)
-def test_too_little_sound_gives_no_phones(name: str, recognizer: Recognizer) -> None:
-    assert recognizer.recognize(SILENT[name], RATE) == []
-    with recognizer.stream() as stream:
-        stream.finish()
-        assert stream.poll() == []
-
-
-def hostile(name: str) -> Samples:
-    time = np.arange(RATE, dtype=np.float32)
-    return {
-        "silence": np.zeros(RATE, np.float32),
-        "square": np.where(time // 40 % 2 == 0, 1.0, -1.0).astype(np.float32),
-        "offset": speech_like(1) * 0.01 + 0.9,
-        "denormals": np.full(RATE, 1e-42, np.float32),
-        "clipped": np.clip(50 * speech_like(1), -1, 1),
-        "beyond full scale": 1e4 * speech_like(1),
-        "huge": np.full(RATE, 3e38, np.float32) * np.sign(np.sin(time)),
-    }[name]
-
-
-@pytest.mark.parametrize("name", ["silence", "square", "offset", "denormals", "clipped", "beyond full scale", "huge"])
-def test_hostile_sound_gives_finite_scores(name: str, models: dict[str, Path]) -> None:
-    for path in models.values():
-        with Recognizer.load(path).stream(scores=True) as stream:
-            stream.accept(hostile(name).astype(np.float32), RATE)
-            stream.finish()
-            scores = stream.scores()
-            assert len(scores) > 20
-            assert np.isfinite(scores).all()
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_samples_that_are_no_numbers_are_refused(bad: float, recognizer: Recognizer) -> None:
-    samples = speech_like(1)
-    with recognizer.stream() as stream:
-        stream.accept(samples, RATE)
-        damaged = samples.copy()
-        damaged[77] = bad
-        with pytest.raises(InputError, match="sample 77 of the call is not a finite number"):
-            stream.accept(damaged, RATE)
-        stream.finish()
-        assert stream.seconds == 1.0
-        phones = stream.poll()
-    assert phones == recognizer.recognize(samples, RATE)
-
-
-def test_wrong_calls_are_named(recognizer: Recognizer, tmp_path: Path) -> None:
-    samples = speech_like(0.5)
-    with recognizer.stream() as stream:
-        for rate in (0, -1, 10, 10**9):
-            with pytest.raises(InputError, match=str(rate)):
-                stream.accept(samples, rate)
-        stream.accept(samples, 8000)
-        with pytest.raises(InputError, match="the stream has 8000 Hz and 1 channels, this call 16000"):
-            stream.accept(samples, 16000)
-        with pytest.raises(InputError, match="this call 8000 and 2"):
-            stream.accept(np.stack([samples, samples], axis=1), 8000)
-        with pytest.raises(InputError, match="0 channels"):
-            stream.accept(np.zeros((5, 0), np.float32), 8000)
-        with pytest.raises(InputError, match=r"shape \(1, 1, 1\)"):
-            stream.accept(np.zeros((1, 1, 1), np.float32), 8000)
-        stream.finish()
-        for call in (stream.finish, lambda: stream.accept(samples, 8000)):
-            with pytest.raises(InputError, match=r"finished; Reset\(\)"):
-                call()
-        stream.reset()
-        stream.accept(samples, 16000)
-        stream.close()
-        for call in (
-            stream.finish,
-            stream.reset,
-            stream.poll,
-            stream.provisional,
-            lambda: stream.accept(samples, 8000),
-        ):
-            with pytest.raises(InputError, match="closed"):
-                call()
-        stream.close()
-    for options, says in (
-        (StreamOptions(beam=-1), "-1"),
-        (StreamOptions(beam=10**9), str(10**9)),
-        (StreamOptions(grammar=tmp_path / "none.fst", beam=4), "none.fst"),
-    ):
-        with pytest.raises(InputError, match=says):
-            recognizer.stream(options)
-
-
-def test_values_that_would_be_taken_for_others_are_refused(recognizer: Recognizer, models: dict[str, Path]) -> None:
-    samples = speech_like(0.5)
-    with recognizer.stream() as stream:
-        for rate in (2**32 + RATE, 16000.5):
-            with pytest.raises(InputError, match="rate is"):
-                stream.accept(samples, rate)  # type: ignore[arg-type]
-        for wrong in ((samples * 32767).astype(np.int16), samples > 0, samples.astype(complex), np.array(["a"])):
-            with pytest.raises(InputError, match="samples of type"):
-                stream.accept(wrong, RATE)
-        stream.accept(samples.astype(np.float64)[::1], 16000.0)  # type: ignore[arg-type]
-    for options, says in (
-        (StreamOptions(beam=2**32), "beam is"),
-        (StreamOptions(pause=float("nan")), "pause is"),
-        (StreamOptions(phone_bonus=1.0), "without a beam"),
-        (StreamOptions(grammar=Path("a\0b"), beam=4), "zero byte"),
-    ):
-        with pytest.raises(InputError, match=says):
-            recognizer.stream(options)
-    with pytest.raises(InputError, match="zero byte"):
-        Recognizer.load(Path(f"{models['int8']}\0"))
-    assert Recognizer.from_bytes(bytearray(models["int8"].read_bytes()), "m.pte").phones == recognizer.phones
-
-
-def test_copies_are_refused_and_close_nothing(recognizer: Recognizer) -> None:
-    expected = recognizer.recognize(speech_like(1), RATE)
-    stream = recognizer.stream()
-    for thing in (recognizer, stream):
-        for copying in (copy.copy, copy.deepcopy, pickle.dumps):
-            with pytest.raises(TypeError, match="cannot be copied or pickled"):
-                copying(thing)
-    gc.collect()
-    stream.accept(speech_like(1), RATE)
-    stream.finish()
-    assert stream.poll() == expected == recognizer.recognize(speech_like(1), RATE)
-
-
-def test_the_module_needs_no_torch() -> None:
-    code = "import sys, tetraphone.recognition.recognizer; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
-def test_a_closed_recognizer_is_an_error_and_its_streams_live_on(models: dict[str, Path]) -> None:
-    recognizer = Recognizer.load(models["int8"])
-    expected = recognizer.recognize(speech_like(1), RATE)
-    stream = recognizer.stream()
-    recognizer.close()
-    with pytest.raises(InputError, match="closed"):
-        recognizer.stream()
-    stream.accept(speech_like(1), RATE)
-    stream.finish()
-    assert stream.poll() == expected
-
-
 def test_pauses() -> None:
     recognizer = Recognizer.from_bytes(energy_program(), "energy.pte")
     silence, noise = np.zeros(RATE // 10, np.float32), 0.01 * np.random.default_rng(0).standard_normal(RATE // 10)
@@ -426,80 +229,6 @@ def test_pauses() -> None:
     assert not states[-1]
 
 
-def test_many_streams_at_once_equal_one_alone(models: dict[str, Path]) -> None:
-    recognizer = Recognizer.load(models["int8"])
-    sounds = [speech_like(1.5, seed) for seed in range(8)]
-    expected = [recognizer.recognize(sound, RATE) for sound in sounds]
-    results: list[list[TimedPhone]] = [[] for _ in range(64)]
-
-    def run(index: int) -> None:
-        with recognizer.stream() as stream:
-            results[index], _ = heard(stream, sounds[index % 8], itertools.cycle([500 + 37 * index]))
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(64)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [expected[index % 8] for index in range(64)]
-
-
-def test_close_during_a_call(models: dict[str, Path]) -> None:
-    recognizer = Recognizer.load(models["int8"])
-    samples = speech_like(2)
-    for index in range(200):
-        stream = recognizer.stream()
-        outcome: list[str] = []
-
-        def run(stream: Stream = stream, outcome: list[str] = outcome) -> None:
-            try:
-                while True:
-                    stream.accept(samples, RATE)
-            except InputError as error:
-                outcome.append(str(error))
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        threading.Event().wait(0.0005 * (index % 7))
-        stream.close()
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-        assert "closed" in outcome[0]
-
-
-def resident_kilobytes() -> int:
-    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(fields["VmRSS"].split()[0])
-
-
-def test_a_thousand_open_run_close_cycles_leak_nothing(models: dict[str, Path]) -> None:
-    content = models["int8"].read_bytes()
-    samples = speech_like(0.3)
-
-    def cycle() -> list[TimedPhone]:
-        with Recognizer.from_bytes(content, "m.pte") as recognizer, recognizer.stream() as stream:
-            stream.accept(samples, RATE)
-            stream.finish()
-            return stream.poll()
-
-    expected = cycle()
-    for _ in range(100):
-        cycle()
-    gc.collect()
-    before = resident_kilobytes()
-    for _ in range(1000):
-        assert cycle() == expected
-    gc.collect()
-    assert resident_kilobytes() - before < 2048
-
-
-def test_loading_again_equals_reset(models: dict[str, Path]) -> None:
-    samples = speech_like(1)
-    assert Recognizer.load(models["int4"]).recognize(samples, RATE) == Recognizer.from_bytes(
-        models["int4"].read_bytes(), "m.pte"
-    ).recognize(samples, RATE)
-
-
 def test_info_is_that_of_the_file(models: dict[str, Path]) -> None:
     recognizer = Recognizer.load(models["float32"])
     assert recognizer.phones == make_checkpoint().phones
@@ -507,13 +236,6 @@ def test_info_is_that_of_the_file(models: dict[str, Path]) -> None:
     assert recognizer.frame_shift == FEATURES.shift
     assert recognizer.delay == FEATURES.delay <= 0.12
     assert load_model(models["float32"]).phones == recognizer.phones
-
-
-def test_handles_that_were_never_given_out_are_errors() -> None:
-    for handle in (0, 1 << 60):
-        assert library().tetraphone_stream_finish(ctypes.c_uint64(handle)) < 0
-        assert library().tetraphone_recognizer_close(ctypes.c_uint64(handle)) < 0
-        assert b"never opened" in library().tetraphone_error()
 
 
 def test_the_phone_error_rate_on_real_speech_is_that_of_torch(corpora: Path, tmp_path: Path) -> None:
