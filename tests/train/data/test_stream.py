@@ -3,14 +3,11 @@
 import gzip
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,84 +15,22 @@ import numpy as np
 import pytest
 import torch
 from interrupted import InProcess
-from lhotse import CutSet, MonoCut, Recording, SupervisionSegment
+from streamed import AUGMENTATION, INDEX, NORMALISATION, OPTIONS, assert_same, batches_of, flat, ids, pair_of
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.identity import digest_of, glimpse
 from tetraphone.corpora.manifest import write_part
-from tetraphone.corpora.sources import find_source
 from tetraphone.corpora.transcripts import Reading
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.audio import read_recording
-from tetraphone.sound.features import FeatureOptions, Normalisation, log_mel, network_input
+from tetraphone.sound.features import log_mel, network_input
 from tetraphone.train.data import store as data
 from tetraphone.train.data import stream
-from tetraphone.train.data.augment import Acoustics, Augmentation, SpecAugment, VocalTract
+from tetraphone.train.data.augment import Augmentation, SpecAugment
 from tetraphone.train.data.store import extract
-from tetraphone.train.data.stream import StreamedBatch, StreamedBatches, streamed_digest, streamed_normalisation
-
-OPTIONS = FeatureOptions(bands=12)
-INDEX = {phone: position + 1 for position, phone in enumerate(ARPABET)}
-NORMALISATION = Normalisation(np.linspace(-9, 1, 48, dtype=np.float32), np.full(48, 2, np.float32))
-AUGMENTATION = Augmentation(VocalTract(), Acoustics(), SpecAugment())
-
-
-@pytest.fixture(scope="module")
-def utterances(tiny_corpus: Path) -> dict[str, Utterance]:
-    return {utterance.id: utterance for utterance in read_corpus(str(tiny_corpus), "train").utterances}
-
-
-@pytest.fixture(scope="module")
-def manifests(utterances: dict[str, Utterance], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny corpus as lhotse manifests: three thirds of a part, to be read together or alone."""
-    folder = tmp_path_factory.mktemp("manifests")
-    write_part(folder, "tiny", "train", [_pair(utterance) for utterance in utterances.values()])
-    return folder
-
-
-@pytest.fixture(scope="module")
-def shar(utterances: dict[str, Utterance], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny corpus as Shar archives of five, each utterance a piece of a recording."""
-    folder = tmp_path_factory.mktemp("shar")
-    cuts = []
-    for utterance in utterances.values():
-        recording, supervision = _pair(utterance)
-        cuts.append(MonoCut(supervision.id, 0, supervision.duration, 0, [supervision], recording=recording))
-    CutSet.from_cuts(cuts).to_shar(folder, fields={"recording": "wav"}, shard_size=5, num_jobs=1)
-    return folder
-
-
-def _pair(utterance: Utterance) -> tuple[Recording, SupervisionSegment]:
-    recording = Recording.from_file(utterance.audio, recording_id=f"r-{utterance.id}")
-    phones = {"phones": list(utterance.phones)}
-    supervision = SupervisionSegment(
-        utterance.id, recording.id, 0.0, utterance.duration, speaker=utterance.speaker, custom=phones
-    )
-    return recording, supervision
-
-
-def batches_of(*corpora: Path | str, **options: Any) -> StreamedBatches:
-    options = {"batch_size": 4, "seed": 1, **options}
-    return StreamedBatches([str(corpus) for corpus in corpora], OPTIONS, NORMALISATION, INDEX, **options)
-
-
-def ids(batches: Iterator[StreamedBatch] | Sequence[StreamedBatch]) -> list[list[str]]:
-    return [[utterance.id for utterance in batch.utterances] for batch in batches]
-
-
-def flat(names: Sequence[Sequence[str]]) -> list[str]:
-    return [name for batch in names for name in batch]
-
-
-def assert_same(ours: Sequence[StreamedBatch], theirs: Sequence[StreamedBatch]) -> None:
-    assert ids(ours) == ids(theirs)
-    for one, other in zip(ours, theirs, strict=True):
-        assert one.indices == other.indices
-        for name in ("x", "lengths", "targets", "target_lengths"):
-            assert torch.equal(getattr(one, name), getattr(other, name)), name
-
+from tetraphone.train.data.stream import StreamedBatch, streamed_digest, streamed_normalisation
 
 # What an epoch holds.
 
@@ -250,7 +185,7 @@ def test_the_global_generator_is_left_alone(manifests: Path) -> None:
 def test_processes_divide_each_batch(
     count: int, world_size: int, utterances: dict[str, Utterance], tmp_path: Path
 ) -> None:
-    write_part(tmp_path, "some", "train", [_pair(utterance) for utterance in list(utterances.values())[:count]])
+    write_part(tmp_path, "some", "train", [pair_of(utterance) for utterance in list(utterances.values())[:count]])
     options: dict[str, Any] = {"batch_size": 4, "buckets": 3}
     whole = [set(names) for names in ids(batches_of(tmp_path, **options).epoch(1))]
     shares = [
@@ -262,131 +197,6 @@ def test_processes_divide_each_batch(
     assert sorted(flat(together)) == sorted(list(utterances)[:count])
     # A last batch too small for all processes joins the one before.
     assert sum(set(names) in whole for names in together) >= len(together) - 1
-
-
-def test_too_few_utterances_for_the_processes(utterances: dict[str, Utterance], tmp_path: Path) -> None:
-    write_part(tmp_path, "one", "train", [_pair(next(iter(utterances.values())))])
-    with pytest.raises(InputError, match="1 usable utterances for 2 processes"):
-        batches_of(tmp_path, world_size=2)
-    with pytest.raises(InputError, match="3 processes need at least as many"):
-        batches_of(tmp_path, batch_size=2, world_size=3)
-    assert len(list(batches_of(tmp_path).epoch(0))) == 1
-
-
-# Faults.
-
-
-def test_faulty_utterances_are_left_out_and_named(utterances: dict[str, Utterance], tmp_path: Path) -> None:
-    pairs = [_pair(utterance) for utterance in utterances.values()]
-    pairs[1][1].custom = {"phones": ["AH", "QQ"]}
-    pairs[2][1].custom = {"phones": []}
-    pairs[3][1].custom = {"phones": 400 * ["AH"]}
-    pairs[4][1].recording_id = "elsewhere"
-    pairs[5][1].duration = -1.0
-    pairs[6][1].custom = None
-    (tmp_path / "damaged.wav").write_bytes(b"RIFF")
-    pairs[7][0].sources[0].source = str(tmp_path / "damaged.wav")
-    pairs[8][0].sources[0].source = str(tmp_path / "missing.wav")
-    write_part(tmp_path, "tiny", "train", pairs)
-    with gzip.open(tmp_path / "tiny_supervisions_train.jsonl.gz", "ab") as file:
-        file.write(b'{"id": "half\n')
-    batches = batches_of(tmp_path)
-    for epoch in range(2):
-        kept = flat(ids(batches.epoch(epoch)))
-        assert sorted(kept) == sorted(["u0", "u9", "u10", "u11"])
-        assert batches.problems.count == len(batches.problems.first) == 9
-    text = "\n".join(batches.problems.first)
-    for fault in (
-        "u1: unknown phones QQ",
-        "u2: no phones",
-        "u3: 400 phones need 799 network frames",
-        "line 5: u4: its recording elsewhere is not in tiny_recordings_train.jsonl.gz within 1000 lines",
-        "u5: a duration of -1.0 seconds; give one above 0",
-        "line 7: u6: no key phones",
-        "u7: cannot read the recording",
-        "missing.wav: no such file",
-        "tiny_supervisions_train.jsonl.gz, line 13:",
-    ):
-        assert fault in text, fault
-
-
-def test_a_batch_without_a_usable_utterance_is_empty(utterances: dict[str, Utterance], tmp_path: Path) -> None:
-    pairs = [_pair(utterance) for utterance in list(utterances.values())[:3]]
-    pairs[1][0].sources[0].source = str(tmp_path / "missing.wav")
-    write_part(tmp_path, "tiny", "train", pairs)
-    found = list(batches_of(tmp_path, batch_size=1).epoch(0))
-    assert sorted(len(batch.lengths) for batch in found) == [0, 1, 1]
-    empty = next(batch for batch in found if not len(batch.lengths))
-    assert empty.x.shape == (0, 0, OPTIONS.inputs)
-    assert "missing.wav" in empty.problems[0]
-
-
-def test_a_corpus_without_a_usable_utterance_is_an_error(utterances: dict[str, Utterance], tmp_path: Path) -> None:
-    pair = _pair(next(iter(utterances.values())))
-    pair[0].sources[0].source = str(tmp_path / "missing.wav")
-    write_part(tmp_path, "tiny", "train", [pair])
-    with pytest.raises(InputError, match=r"the first of 1 faults: .* line 1: u0: .*missing\.wav"):
-        list(batches_of(tmp_path).epoch(0))
-    with pytest.raises(InputError, match=r"no utterance .* is usable: .*line 1: u0: .*missing\.wav"):
-        streamed_normalisation([str(tmp_path)], OPTIONS, INDEX)
-    pair[1].custom = {"phones": ["QQ"]}
-    write_part(tmp_path, "tiny", "train", [pair])
-    with pytest.raises(InputError, match=r"0 usable utterances .* unknown phones QQ"):
-        batches_of(tmp_path)
-
-
-def test_recordings_may_be_a_little_out_of_step(
-    utterances: dict[str, Utterance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pairs = [_pair(utterance) for utterance in utterances.values()]
-    write_part(tmp_path, "tiny", "train", pairs)
-    recordings = tmp_path / "tiny_recordings_train.jsonl.gz"
-    lines = gzip.decompress(recordings.read_bytes()).splitlines(keepends=True)
-    recordings.write_bytes(gzip.compress(b"".join([*lines[2:], *lines[:2]])))
-    assert len(flat(ids(batches_of(tmp_path).epoch(0)))) == len(utterances)
-    monkeypatch.setattr(stream, "find_source", partial(find_source, window=3))
-    batches = batches_of(tmp_path)
-    assert sorted(flat(ids(batches.epoch(0)))) == sorted(list(utterances)[2:])
-    assert batches.problems.count == 2
-
-
-def test_damaged_shar_archives(shar: Path, tmp_path: Path, utterances: dict[str, Utterance]) -> None:
-    for path in shar.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    cuts = tmp_path / "cuts.000000.jsonl.gz"
-    lines = gzip.decompress(cuts.read_bytes()).splitlines(keepends=True)
-    cuts.write_bytes(gzip.compress(b"".join([lines[0], b"{\n", *lines[2:]])))
-    (tmp_path / "recording.000001.tar").unlink()
-    archive = tmp_path / "recording.000002.tar"
-    content = bytearray(archive.read_bytes())
-    content[512:600] = bytes(88)
-    archive.write_bytes(content)
-    batches = batches_of(tmp_path)
-    assert sorted(flat(ids(batches.epoch(0)))) == sorted(["u0", "u2", "u3", "u4", "u11"])
-    assert batches.problems.count == 7
-    text = "\n".join(batches.problems.first)
-    assert "recording.000001.tar" in text
-    assert re.search(r"u10: cannot read the recording .*recording\.000002\.tar \(its recording\)", text)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("missing.jsonl", r"there is no manifest missing\.jsonl"),
-        ("nowhere", "no prepared corpus"),
-        ("MANIFESTS:dev", "has no part dev; it has train"),
-    ],
-)
-def test_specs_that_name_nothing(spec: str, message: str, manifests: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        find_source(spec.replace("MANIFESTS", str(manifests)), "train")
-
-
-def test_options_that_cannot_be(manifests: Path) -> None:
-    with pytest.raises(InputError, match="give batch_size or batch_seconds"):
-        batches_of(manifests, batch_size=None)
-    with pytest.raises(InputError, match="rank is 2"):
-        batches_of(manifests, rank=2, world_size=2)
 
 
 # Normalisation.
