@@ -52,7 +52,8 @@ python-tests: .venv/litert
 	$(BIN)/pytest
 
 # What computes, once more as on lesser processors: no AVX-512, no bfloat16, and the kernels without any instruction set.
-NUMERIC := quaternion initialisation layers features quantize aware operators program recognizer
+NUMERIC := quaternion initialisation layers sequences layer_arguments features quantize aware operators packing \
+           native_library program writer damaged_programs recognizer hostile_input handles
 numeric-tests: setup
 	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 TETRAPHONE_ISA=scalar \
 	  $(BIN)/pytest -q $(foreach name,$(NUMERIC),$(wildcard tests/*/test_$(name).py tests/*/*/test_$(name).py))
