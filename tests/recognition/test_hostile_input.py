@@ -97,12 +97,12 @@ def test_wrong_calls_are_named(recognizer: Recognizer, tmp_path: Path) -> None:
                 call()
         stream.close()
     for options, says in (
-        (StreamOptions(beam=-1), "-1"),
-        (StreamOptions(beam=10**9), str(10**9)),
-        (StreamOptions(grammar=tmp_path / "none.fst", beam=4), "none.fst"),
+        ({"beam": -1}, "-1"),
+        ({"beam": 10**9}, str(10**9)),
+        ({"grammar": tmp_path / "none.fst", "beam": 4}, "none.fst"),
     ):
         with pytest.raises(InputError, match=says):
-            recognizer.stream(options)
+            recognizer.stream(StreamOptions(**options))
 
 
 def test_values_that_would_be_taken_for_others_are_refused(recognizer: Recognizer, models: dict[str, Path]) -> None:
@@ -116,13 +116,13 @@ def test_values_that_would_be_taken_for_others_are_refused(recognizer: Recognize
                 stream.accept(wrong, RATE)
         stream.accept(samples.astype(np.float64)[::1], 16000.0)  # type: ignore[arg-type]
     for options, says in (
-        (StreamOptions(beam=2**32), "beam is"),
-        (StreamOptions(pause=float("nan")), "pause is"),
-        (StreamOptions(phone_bonus=1.0), "without a beam"),
-        (StreamOptions(grammar=Path("a\0b"), beam=4), "zero byte"),
+        ({"beam": 2**32}, "beam is"),
+        ({"pause": float("nan")}, "pause is"),
+        ({"phone_bonus": 1.0}, "without a beam"),
+        ({"grammar": Path("a\0b"), "beam": 4}, "zero byte"),
     ):
         with pytest.raises(InputError, match=says):
-            recognizer.stream(options)
+            recognizer.stream(StreamOptions(**options))
     with pytest.raises(InputError, match="zero byte"):
         Recognizer.load(Path(f"{models['int8']}\0"))
     assert Recognizer.from_bytes(bytearray(models["int8"].read_bytes()), "m.pte").phones == recognizer.phones
