@@ -35,7 +35,7 @@ from tetraphone.common.progress import Progress
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import pronounce, read_dictionary
 from tetraphone.corpora.preparation.timit import folded, read_timit, scored
-from tetraphone.evaluation.model import load_model
+from tetraphone.evaluation.models import load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.recognition.confidence import calibration_error
@@ -258,14 +258,14 @@ def measure(options: Options) -> dict[str, Any]:
             random = np.random.default_rng(1)
             for item, samples in with_sound(set_name, items):
                 for key, model in loaded.items():
-                    heard = model.hear([samples[:, None]], RATE, False).phones
+                    heard = model.recognize([samples[:, None]], RATE, False).phones
                     scores[key].add(item, [p.phone for p in heard], [p.confidence for p in heard])
                 if set_name != "speechocean762/test":
                     continue
                 for condition, change in CONDITIONS.items():
                     changed, rate = change(samples, random)
                     for name in names:
-                        heard = loaded[name, "int8"].hear([changed[:, None]], rate, False).phones
+                        heard = loaded[name, "int8"].recognize([changed[:, None]], rate, False).phones
                         bad[name, condition].add(item, [p.phone for p in heard])
             for (name, number_format), score in scores.items():
                 result["models"][name]["files"][number_format]["sets"][set_name] = score.summary()

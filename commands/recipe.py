@@ -1,4 +1,4 @@
-"""From corpora to models that ship, by a file of options: `tetraphone train --recipe`."""
+"""`tetraphone train --recipe`: trains, calibrates, quantises and exports models as a file of options says."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 from tetraphone.common.errors import InputError, typed
 from tetraphone.common.files import claimed, write_atomically
 from tetraphone.corpora.corpus import Corpus
-from tetraphone.evaluation.model import calibrate
+from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.export.writer import export
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.quantize import quantize
@@ -26,29 +26,29 @@ from tetraphone.train.options import TrainOptions
 
 RECIPES = resources.files("tetraphone.train") / "recipes"
 SHARED = ("features", "phones", "keep_silences", "fold", "dev", "hold_out", "alignments", "stream")
-"""Options that teachers have in common with the model that learns from it."""
+"""Options that teachers must share with the model that learns from them."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a recipe's file says."""
+    """The content of a recipe's file."""
 
     name: str
-    """How its models are called."""
+    """Beginning of the names of its models' files."""
     corpora: tuple[str, ...]
-    """Relative to the folder of corpora."""
+    """Corpora to train on, relative to the folder of corpora."""
     options: TrainOptions
     teachers: tuple[TrainOptions, ...]
-    """How to train the networks that the model learns from; each learns from those before it."""
+    """Options of the networks that the model learns from; each also learns from those before it."""
     formats: dict[WeightFormat, TrainOptions | None]
-    """Number formats of the files to export, and how to train the weights further for each."""
+    """Number formats of the files to export, with the options of further training for each, or None for no training."""
 
 
 def changed(options: Any, values: dict[str, Any]) -> Any:
-    """A copy of nested options with the leaves that `values` names; what it uses of `values` is taken out.
+    """A copy of nested options with the values that `values` gives; those that are used are removed from `values`.
 
     Raises:
-        InputError: a value is not what its option takes.
+        InputError: a value is not one that its option takes.
     """
     new: dict[str, Any] = {}
     hints = get_type_hints(type(options))
@@ -62,10 +62,10 @@ def changed(options: Any, values: dict[str, Any]) -> Any:
 
 
 def recipe_path(recipe: str) -> Path | Traversable:
-    """Of a recipe of the package, by its name, or of a .toml file.
+    """The file of a recipe of the package, given its name, or the given .toml file.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such file.
     """
     path = Path(recipe) if recipe.endswith(".toml") else RECIPES / f"{recipe}.toml"
     if not (os.path.isfile(path) if isinstance(path, Path) else path.is_file()):
@@ -75,7 +75,7 @@ def recipe_path(recipe: str) -> Path | Traversable:
 
 
 def content_of(path: Path | Traversable) -> dict[str, Any]:
-    """What a recipe's file says, over what its base says: [options] name by name, all else as a whole."""
+    """The tables of a recipe's file, laid over those of its base: [options] option by option, the rest as a whole."""
     content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
     return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
@@ -85,11 +85,11 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
     """Reads a recipe.
 
     Args:
-        recipe: the name of one that is part of the package, or a .toml file.
-        options: what the recipe's options are laid over: defaults, and the number of threads.
+        recipe: the name of a recipe of the package, or a .toml file.
+        options: defaults and the number of threads, over which the recipe's options are laid.
 
     Raises:
-        InputError: there is no such recipe, or it does not say what a recipe must say.
+        InputError: there is no such recipe, or it lacks a key or has a wrong value.
     """
     path = recipe_path(recipe)
     try:
@@ -102,9 +102,9 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
         if not corpora:
             raise ValueError("corpora is empty; name one or more")
         if not isinstance(taught, list) or not all(isinstance(table, dict) for table in taught):
-            raise ValueError("teacher is no list of tables; write [[teacher]] for each")
+            raise ValueError("teacher is not a list of tables; write [[teacher]] for each")
         if any("teacher" in table for table in (values, *taught, *rest.values())):
-            raise ValueError("teacher stands in another table; write [[teacher]] for each")
+            raise ValueError("teacher is inside another table; write [[teacher]] for each")
         options = changed(options, values)
         teachers = tuple(changed(options, further) for further in taught)
         for teacher in teachers:
@@ -113,7 +113,7 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
         formats = {}
         for number_format, further in rest.items():
             if number_format not in GREATEST:
-                raise ValueError(f"no number format {number_format}; there are {', '.join(GREATEST)}")
+                raise ValueError(f"unknown number format {number_format}; give {' or '.join(GREATEST)}")
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
         read = Recipe(name, corpora, options, teachers, formats)
@@ -125,16 +125,17 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
 
 
 def follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Callable[[str], None]) -> dict[str, Any]:
-    """Trains, calibrates, quantises and exports into `folder`; what is done already is kept with `resume`.
+    """Trains, calibrates, quantises and exports into `folder`; with `resume`, finished steps are kept.
 
-    What it returns stays in `folder`/NAME.json, without paths and times: of the teachers, the float32 run and each
-    number format, errors on the speakers held out (percent), what was fitted on them, and bytes.
+    Returns:
+        For each teacher, the float32 run and each number format: errors on the held-out speakers (percent), what was
+        fitted on them, bytes, paths and times. `folder`/NAME.json holds the same without paths and times.
 
     Raises:
-        InputError: see `claimed`, `train`, `calibrate`, `quantize`, `export`; there are several processes.
+        InputError: as `claimed`, `train`, `calibrate`, `quantize` and `export` raise it, or torchrun started this.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise InputError("a recipe takes one process; start it without torchrun")
+        raise InputError("a recipe runs in one process; start it without torchrun")
     with claimed(folder, resume):
         return _follow(recipe, corpora, folder, resume, say)
 
@@ -162,36 +163,36 @@ def _follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Call
         result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
         result[number_format] |= fitted(confidence)
     shutil.rmtree(features, ignore_errors=True)
-    told = {
-        run: {name: value for name, value in found.items() if name not in ("model", "seconds")}
-        for run, found in result.items()
+    lasting = {
+        run: {name: value for name, value in values.items() if name not in ("model", "seconds")}
+        for run, values in result.items()
     }
     with write_atomically(folder / f"{recipe.name}.json") as temporary:
-        temporary.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(lasting, indent=1) + "\n", encoding="utf-8")
     return result
 
 
 def teach(
     recipe: Recipe, specs: tuple[str, ...], folder: Path, resume: bool, say: Callable[[str], None], features: Path
 ) -> tuple[dict[str, dict[str, Any]], TrainOptions]:
-    """Trains a recipe's teachers one after another, each with those before it as its own.
+    """Trains a recipe's teachers one after another, each with those before it as its own teachers.
 
     Returns:
-        What `train` told of each, and the recipe's options with all of them.
+        The results of `train` for each, and the recipe's options with all of them as teachers.
 
     Raises:
-        InputError: see `train`.
+        InputError: as `train` raises it.
     """
-    found, heard = dict[str, dict[str, Any]](), tuple[str, ...]()
+    results, trained = dict[str, dict[str, Any]](), tuple[str, ...]()
     for number, options in enumerate(recipe.teachers, 1):
         run = folder / f"teacher-{number}"
-        told = train(specs, run, replace(options, teacher=heard), resume and run.is_dir(), say, features)
-        found[run.name], heard = told, (*heard, told["model"])
-    return found, replace(recipe.options, teacher=heard)
+        result = train(specs, run, replace(options, teacher=trained), resume and run.is_dir(), say, features)
+        results[run.name], trained = result, (*trained, result["model"])
+    return results, replace(recipe.options, teacher=trained)
 
 
 def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
-    """What a recipe tells of a calibration, beside what its training told."""
+    """The entries of a calibration's result that a recipe adds to the result of training."""
     return {
         "calibrated_phone_error_rate": calibration["phone_error_rate"],
         **{name: calibration[name] for name in ("blank_shift", "calibration_error")},

@@ -1,1 +1,1 @@
-"""Models measured and calibrated on corpora."""
+"""Models measured and calibrated on corpora, and run on one recording."""

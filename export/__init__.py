@@ -1,1 +1,1 @@
-"""From checkpoints to program files: operators, the writer and the runtime that checks it."""
+"""From checkpoints to program files: torch operators, the writer, and the runtime that checks its files."""

@@ -1,8 +1,9 @@
 """The operators `quaternion::lstm`, `rnn`, `hamilton_linear` and `linear`, for torch and for the exporter.
 
-Importing this module registers them: the eager implementation (the kernels of `kernels/`, through the library's C ABI),
-the shape function, and the schema of the out form, whose implementation the same library registers with ExecuTorch.
-Weights are one packed block of bytes, whose header tells the number format; see `kernels/layers.h`.
+Importing this module registers, for each, the eager implementation (the kernels of `native/kernels/`, through the
+library's C ABI), the shape function, and the schema of the out form, whose implementation the same library registers
+with ExecuTorch. Weights are one packed block of bytes, whose header holds the number format; see
+`native/kernels/layers.h`.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ from tetraphone.quant.weights import GROUP_WEIGHTS
 
 
 class Kind(IntEnum):
-    """What a packed block computes (kernels/layers.h)."""
+    """The layer that a packed block computes (native/kernels/layers.h)."""
 
     HAMILTON_LINEAR = 1
     LINEAR = 2
@@ -28,7 +29,7 @@ class Kind(IntEnum):
 
 
 class Format(IntEnum):
-    """Number format of packed weights (kernels/layers.h)."""
+    """Number format of packed weights (native/kernels/layers.h)."""
 
     FLOAT32 = 1
     INT8 = 2
@@ -37,7 +38,7 @@ class Format(IntEnum):
 
 Weight = tuple[Tensor, Tensor | None]
 """Values and scales."""
-Plain = tuple[tuple[int, ...], torch.dtype]
+ShapeAndType = tuple[tuple[int, ...], torch.dtype]
 TENSORS = ("input weights", "input scales", "hidden weights", "hidden scales", "bias")
 
 
@@ -61,7 +62,7 @@ def instruction_set() -> str:
 
 
 def instruction_sets() -> dict[str, bool]:
-    """The instruction sets of this build, the best last, and whether this processor has them."""
+    """The instruction sets of this build, the best last, and whether this processor supports each."""
     found: dict[str, bool] = {}
     name = ctypes.c_char_p()
     while (supported := library().tetraphone_instruction_set_at(ctypes.c_size_t(len(found)), ctypes.byref(name))) >= 0:
@@ -79,17 +80,17 @@ def _pointer(tensor: Tensor | None) -> ctypes.c_void_p:
 
 
 def _pointers(tensors: Mapping[str, Tensor]) -> tuple[Any, Any, ctypes.c_void_p]:
-    """Input matrix, hidden matrix and bias of a layer, as the library takes them."""
+    """Input matrix, hidden matrix and bias of a layer, as arguments of the library."""
     values, scales, hidden_values, hidden_scales, bias = (_pointer(tensors.get(name)) for name in TENSORS)
     return ctypes.byref(_Matrix(values, scales)), ctypes.byref(_Matrix(hidden_values, hidden_scales)), bias
 
 
-def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> dict[str, Plain]:
-    """Shape and type of each tensor that a layer has."""
+def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> dict[str, ShapeAndType]:
+    """Shape and type of each tensor of a layer, by the names in TENSORS."""
     components = 1 if kind == Kind.LINEAR else 4
     gates = 4 if kind == Kind.LSTM else 1
     rows = gates * outputs // components
-    found: dict[str, Plain] = {"bias": ((gates * outputs,), torch.float32)}
+    found: dict[str, ShapeAndType] = {"bias": ((gates * outputs,), torch.float32)}
     for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in (Kind.RNN, Kind.LSTM) else 1]:
         values = (rows, columns) if kind == Kind.LINEAR else (components, rows, columns // components)
         found[f"{name} weights"] = values, torch.float32 if number_format == Format.FLOAT32 else torch.int8
@@ -101,15 +102,15 @@ def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> di
 
 
 def _readable(name: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """The tensor as the library reads it: contiguous, in the processor's memory.
+    """The tensor in the form that the library reads: contiguous, in the processor's memory.
 
     Raises:
-        InputError: its shape, type, layout or device is another.
+        InputError: the tensor differs in shape or type, or is not a plain, dense tensor on the processor.
     """
     if tuple(tensor.shape) != shape or tensor.dtype != dtype:
         found = f"{tuple(tensor.shape)}, {tensor.dtype}"
         raise InputError(f"{name} of shape {found}; this layer takes {shape}, {dtype}")
-    plain = type(tensor) in (Tensor, nn.Parameter)  # a subclass may have no values, like the fake ones of torch.export
+    plain = type(tensor) in (Tensor, nn.Parameter)  # a subclass may lack values, like the fake tensors of torch.export
     if not plain or tensor.device.type != "cpu" or tensor.layout != torch.strided:
         found = f"a {type(tensor).__name__}, {tensor.layout}, on {tensor.device}"
         raise InputError(f"{name} is {found}; give a plain, dense tensor on cpu")
@@ -128,27 +129,27 @@ def pack(
     """Packs one layer into a block of bytes, uint8 [bytes].
 
     Args:
-        inputs, outputs: reals; outputs is the hidden size of a recurrent layer.
+        inputs, outputs: sizes in reals; of a recurrent layer, outputs is the hidden size.
         weight_input, weight_hidden: values [components, rows, columns], or [rows, columns] for LINEAR, float32 or
-            int8, and scales (None, float32 [rows], float16 [rows, groups]); rows are gate after gate. Hidden weights
-            belong to recurrent layers alone.
+            int8, and scales (None, float32 [rows], float16 [rows, groups]); rows are gate after gate. Only recurrent
+            layers have hidden weights.
         bias: float32 [outputs], or [4 · outputs] for LSTM, gate after gate; None for none.
 
     Raises:
-        InputError: a tensor is missing or one too many, its shape, type or device is not the layer's, a size is
-            impossible, a value out of range.
+        InputError: a tensor is missing or superfluous or differs from the layer in shape, type or device; a size is
+            impossible; a value is out of range.
     """
     shape = _Shape(kind, number_format, inputs, outputs)
     size = library().tetraphone_packed_bytes(ctypes.byref(shape))
     if not size:
-        raise InputError(f"{kind.name} with {inputs} inputs and {outputs} outputs: not sizes that a layer can have")
+        raise InputError(f"{kind.name} with {inputs} inputs and {outputs} outputs: no layer can have these sizes")
     wanted = _tensors(kind, number_format, inputs, outputs)
     ready = {}
     for name, tensor in zip(TENSORS, (*weight_input, *(weight_hidden or (None, None)), bias), strict=True):
         if tensor is None and name in wanted and name != "bias":
             raise InputError(f"packed weights: {number_format.name} {kind.name} without {name}; give {wanted[name]}")
         if tensor is not None and name not in wanted:
-            raise InputError(f"packed weights: {number_format.name} {kind.name} has no {name}; give None")
+            raise InputError(f"packed weights: {number_format.name} {kind.name} takes no {name}; give None")
         if tensor is not None:
             ready[name] = _readable(f"packed weights: {name}", tensor, *wanted[name])
     block = torch.zeros(size, dtype=torch.uint8)
@@ -157,10 +158,10 @@ def pack(
 
 
 def unpack(block: Tensor) -> tuple[Kind, Format, int, int, Weight, Weight | None, Tensor]:
-    """The arguments of `pack` that give this block; a bias of None comes back as zeros.
+    """The arguments of `pack` that give this block; a bias of None becomes zeros.
 
     Raises:
-        InputError: it is not a packed block, damaged, or of another version.
+        InputError: the bytes are not a packed block, damaged, or of another version.
     """
     block = _readable_block(block)
     layer = packed_shape(block)
@@ -178,7 +179,7 @@ def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
     """Kind, format, inputs and outputs of a packed block.
 
     Raises:
-        InputError: it is not a packed block, damaged, or of another version.
+        InputError: the bytes are not a packed block, damaged, or of another version.
     """
     shape, block = _Shape(), _readable_block(block)
     _check(library().tetraphone_shape(_pointer(block), ctypes.c_size_t(block.numel()), ctypes.byref(shape)))
@@ -186,10 +187,10 @@ def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
 
 
 def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
-    """y and the new states.
+    """Runs the library's kernel; returns y and the new states.
 
     Raises:
-        InputError: a tensor's shape, type, layout or device is not the packed layer's.
+        InputError: a tensor does not fit the packed layer in shape, type, layout or device.
     """
     _check_call(x, states, weights, outputs)
     x, weights = _readable("x", x, tuple(x.shape), torch.float32), _readable_block(weights)
@@ -209,7 +210,7 @@ def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: 
 
 
 def _check_call(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> None:
-    """What can be told without values; the rest is in the packed block, and the runtime's kernels check both."""
+    """Checks what is known without values; the packed block determines the rest, and the library checks all of it."""
     if x.dim() != 2 or weights.dim() != 1 or any(tuple(state.shape) != (outputs,) for state in states):
         shapes = ", ".join(str(tuple(tensor.shape)) for tensor in (x, *states, weights))
         raise InputError(f"x, states and weights of shape {shapes}; x is [frames, inputs], each state [{outputs}]")
@@ -217,17 +218,17 @@ def _check_call(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) 
     if types != [*(torch.float32 for _ in (x, *states)), torch.uint8]:
         raise InputError(f"x, states and weights are {types}; x and states are float32, weights uint8")
     if len({tensor.device for tensor in (x, *states, weights)}) > 1:
-        raise InputError("x, states and weights lie on different devices; move them to one")
+        raise InputError("x, states and weights are on different devices; move them to one")
 
 
 def _shapes(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
-    """Tensors like those of `_run`, without their values."""
+    """Tensors of the shapes and types that `_run` returns, without values."""
     _check_call(x, states, weights, outputs)
     return x.new_empty(x.shape[0], outputs), *map(torch.empty_like, states)
 
 
 def _width(state: Tensor) -> int:
-    """The hidden size that a state stands for."""
+    """The hidden size of the layer whose state this is."""
     return state.shape[0] if state.dim() else 0
 
 

@@ -1,7 +1,7 @@
 """Writes a network as one .pte file: our operators, the metadata as constant methods, and a trailer.
 
 The trailer is the last 16 bytes, little endian: the magic "TETRAPHN", the format version (uint32) and the CRC-32 of all
-bytes before the trailer (uint32). ExecuTorch loads a program with trailing bytes as it is.
+bytes before the trailer (uint32). ExecuTorch ignores bytes after the program.
 """
 
 import struct
@@ -26,24 +26,24 @@ MAGIC = b"TETRAPHN"
 FORMAT_VERSION = 2
 TRAILER = struct.Struct("<8sII")
 MAX_FRAMES = 128
-"""The most network frames of one call: the planned memory follows it; longer recordings go in chunks."""
+"""The most network frames per call, which determines the planned memory; longer recordings are run in chunks."""
 
 Metadata = Mapping[str, int | float | str | Tensor]
 
 
 @dataclass(frozen=True)
 class PackedLayer:
-    """One layer of a network that is exported."""
+    """One layer of a network to export."""
 
     kind: Kind
     outputs: int
-    """Reals."""
+    """Size of the output in reals."""
     block: Tensor
-    """uint8, see `operators.pack`."""
+    """uint8 [bytes], see `operators.pack`."""
 
     @property
     def states(self) -> int:
-        """State vectors that the layer carries from frame to frame."""
+        """Number of state vectors that the layer carries from frame to frame."""
         return {Kind.LSTM: 2, Kind.RNN: 1}.get(self.kind, 0)
 
 
@@ -57,7 +57,7 @@ class Network(nn.Module):
             self.register_buffer(f"weights{index}", layer.block)
 
     def initial_state(self) -> tuple[Tensor, ...]:
-        """Zeros, one tensor [hidden] for each state: distinct ones, or the exporter would merge them."""
+        """Zeros, a tensor [hidden] of its own for each state, since the exporter would merge equal ones."""
         return tuple(torch.zeros(layer.outputs) for layer in self.layers for _ in range(layer.states))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
@@ -82,18 +82,19 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
 
     Args:
         layers: from the input to the scores.
-        inputs: reals of a network frame.
+        inputs: width of a network frame in reals.
         metadata: constant methods of the program; int, float, str or tensor.
 
     Raises:
-        InputError: the runtime lacks an operator that the program needs, or a constant method gives another value.
+        InputError: the runtime lacks an operator that the program needs, or a constant method changes its value.
     """
     network = Network(layers)
     states = network.initial_state()
     shapes: dict[str, Any] = {"x": {0: Dim("T", min=1, max=MAX_FRAMES)}}
     if states:
         shapes["states"] = tuple({} for _ in states)
-    # The example has a number of frames that no size of the network equals, lest the exporter take one for the other.
+    # The example's number of frames differs from every size of the network: the exporter would take equal numbers for
+    # the same dimension.
     frames = next(count for count in range(2, MAX_FRAMES) if count not in (inputs, *(len(state) for state in states)))
     exported = torch.export.export(
         network,
@@ -114,14 +115,14 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     )
     missing = missing_operators(program.executorch_program)
     if missing:
-        raise InputError(f"the runtime has no operator {', '.join(missing)}; this network cannot be exported")
+        raise InputError(f"the runtime lacks the operator {', '.join(missing)}; this network cannot be exported")
     content: bytes = program.buffer
     _check_metadata(content, metadata)
     return content + TRAILER.pack(MAGIC, FORMAT_VERSION, zlib.crc32(content))
 
 
 def _check_metadata(content: bytes, metadata: Metadata) -> None:
-    """Runs the constant methods: the exporter cuts text at a zero byte and flattens containers without a word."""
+    """Runs the constant methods, since the exporter silently cuts text at a zero byte and flattens containers."""
     program = Runtime.get().load_program(content)
     for key, value in metadata.items():
         method = program.load_method(key) if key in program.method_names - {"forward"} else None
@@ -133,7 +134,7 @@ def _check_metadata(content: bytes, metadata: Metadata) -> None:
 
 
 def _same(found: Any, value: Any) -> bool:
-    """Equal, NaN too."""
+    """Whether both are equal in type and value; NaN equals NaN."""
     if isinstance(found, Tensor):
         alike = isinstance(value, Tensor) and (found.dtype, found.shape) == (value.dtype, value.shape)
         return alike and torch.allclose(found, value, rtol=0, atol=0, equal_nan=True)
@@ -141,7 +142,7 @@ def _same(found: Any, value: Any) -> bool:
 
 
 def missing_operators(program: Any) -> list[str]:
-    """Operators of an ExecuTorch program that a device does not have: all but our own, which this library registers."""
+    """Operators of an ExecuTorch program that a device lacks: all except our own, which our library registers."""
     library()
     known = {f"quaternion::{name}.out" for name in OPERATORS} & Runtime.get().operator_registry.operator_names
     needed = {f"{operator.name}.{operator.overload}" for plan in program.execution_plan for operator in plan.operators}

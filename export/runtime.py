@@ -1,6 +1,6 @@
-"""Runs a program in ExecuTorch's Python runtime, from any state: the exporter's check of what it writes.
+"""Runs a program in ExecuTorch's Python runtime, from any state, so that the exporter can check what it writes.
 
-Recognition goes through `recognizer.py`, which verifies a file before it is used.
+Recognition goes through `recognition/recognizer.py`, which verifies a file before use.
 """
 
 from functools import cached_property
@@ -18,7 +18,7 @@ from .program import MAX_FRAMES
 
 
 class Program:
-    """A loaded model. The state is explicit: `run` takes it and returns the next, so streams do not share any.
+    """A loaded model. `run` takes a state and returns the next one, so streams share none.
 
     Raises:
         InputError: ExecuTorch cannot load it.
@@ -28,15 +28,15 @@ class Program:
         library()
         self.name = name
         try:
-            # The program refers to the bytes: they live as long as it does.
+            # The program refers to the bytes, which must live as long as the program.
             self._content = content
             self._program = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
             self._forward = method = self._method("forward")
             self._sizes = self._sizes_of_inputs()
             self.inputs = self._sizes[0][1]
-            """Reals of a network frame."""
+            """Width of a network frame in reals."""
             self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
-            """Scores of a network frame."""
+            """Number of scores per network frame."""
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
 
@@ -50,7 +50,7 @@ class Program:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """What the constant methods give."""
+        """The values of the constant methods, by name."""
         return {key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})}
 
     def _sizes_of_inputs(self) -> list[tuple[int, ...]]:
@@ -67,18 +67,18 @@ class Program:
         return method
 
     def initial_state(self) -> tuple[Tensor, ...]:
-        """Zeros for every state of the network."""
+        """Zeros for each state of the network."""
         return tuple(torch.zeros(sizes) for sizes in self._sizes[1:])
 
     def run(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Scores of any number of frames, in chunks of at most MAX_FRAMES, and the state behind them.
+        """Scores of any number of frames, in chunks of at most MAX_FRAMES, and the state after them.
 
         Args:
             x: float32 [frames, inputs].
             state: what an earlier call returned, or None for the start of an utterance.
 
         Raises:
-            InputError: `x` has another shape, or the runtime refused the call.
+            InputError: `x` has the wrong shape, or the runtime refused the call.
         """
         if x.dim() != 2 or x.shape[1] != self.inputs or x.dtype != torch.float32:
             raise InputError(f"input of shape {tuple(x.shape)}, {x.dtype}; {self.name} takes [frames, {self.inputs}]")

@@ -1,8 +1,8 @@
-"""Writes a float network as one LiteRT file (.tflite) that takes one frame: a way out for those who run LiteRT.
+"""Writes a float network as one LiteRT file (.tflite) that takes one frame per call, for users of LiteRT.
 
 Quaternion matrices are expanded to real ones of four times the size, so that LiteRT's own operators can run them.
 Inputs `args_0`, `args_1`… are x [1, inputs] and the states [1, hidden] of the layers in turn, h before c; outputs
-`output_0`, `output_1`… are the scores [1, outputs] and the states behind the frame. The file holds no feature options.
+`output_0`, `output_1`… are the scores [1, outputs] and the states after the frame. The file holds no feature options.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tetraphone.train.network.layers import Recurrent, cell
 from tetraphone.train.network.model import AcousticModel, Checkpoint
 
 TOLERANCE = 1e-4
-"""Greatest difference of a score between the checkpoint and the file: the rounding of sums over some frames."""
+"""Greatest allowed difference of a score between the checkpoint and the file: rounding, summed over some frames."""
 CHECK_FRAMES = 20
 INSTALL = 'pip install "tetraphone[litert]"'
 
@@ -43,7 +43,7 @@ class Expanded(nn.Module):
             self.hidden.append(_linear(stack.matrix(stack.weight_hidden[index]), None))
 
     def initial_state(self) -> tuple[Tensor, ...]:
-        """Zeros: distinct tensors, or the exporter would merge them."""
+        """Zeros, a tensor [1, hidden] of its own for each state, since the exporter would merge equal ones."""
         return tuple(torch.zeros(1, self.width) for _ in range(self.parts * len(self.hidden)))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
@@ -69,11 +69,11 @@ def _linear(weight: Tensor, bias: Tensor | None) -> nn.Linear:
 
 
 def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
-    """Writes the network, after running it in LiteRT against the checkpoint.
+    """Writes the network, if LiteRT gives the checkpoint's scores.
 
     Raises:
-        InputError: the extra `litert` is not installed, the checkpoint is quantised or not uni-directional, or the file
-            disagrees with it; then none is left.
+        InputError: the extra `litert` is not installed, the checkpoint is quantised or not uni-directional, or the
+            scores differ; then no file is left.
     """
     try:
         with library_log():
@@ -87,7 +87,7 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         raise InputError(f"cannot export a network of direction {checkpoint.network.direction}; train one of uni")
     model = checkpoint.model.eval()
     if not isinstance(model, AcousticModel):
-        raise InputError(f"cannot write a {type(model).__name__} to {path}; give a checkpoint that training made")
+        raise InputError(f"cannot write a {type(model).__name__} to {path}; give a checkpoint from training")
     network = Expanded(model.recurrent, model.output).eval()
     x = torch.zeros(1, checkpoint.features.inputs)
     with write_atomically(path) as temporary:
@@ -104,7 +104,7 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
 
 
 def load_step(path: Path) -> Step:
-    """A .tflite file of `export_tflite` in LiteRT, one thread."""
+    """Loads a file of `export_tflite` in LiteRT, on one thread."""
     from ai_edge_litert.interpreter import Interpreter
 
     runner = Interpreter(str(path), num_threads=1).get_signature_runner()

@@ -1,4 +1,4 @@
-"""From a checkpoint to a .pte file, which is run against the checkpoint before it is left there."""
+"""From a checkpoint to a .pte file, which must give the checkpoint's scores before it is written."""
 
 from dataclasses import asdict
 from importlib.metadata import version
@@ -22,10 +22,10 @@ from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from .runtime import Program
 
 FLOAT_TOLERANCE = 1e-3
-"""Greatest difference of a score between a float checkpoint and its file: the rounding of sums over many frames."""
+"""Greatest allowed difference of a score between a float checkpoint and its file: rounding, summed over many frames."""
 QUANTIZED_TOLERANCE = 0.05
-"""Greatest mean difference of a score between a quantised checkpoint in torch and its file, whose hidden states round
-differently now and then; over the standard deviation of the scores."""
+"""Greatest allowed mean difference of a score between a quantised checkpoint in torch and its file, over the standard
+deviation of the scores; their hidden states sometimes round differently."""
 CHECK_FRAMES = 300
 
 
@@ -33,7 +33,7 @@ def _weight(module: nn.Module | Tensor) -> tuple[Tensor, Tensor | None]:
     if isinstance(module, QuantizedWeight):
         return module.values, module.scales
     if not isinstance(module, Tensor):
-        raise InputError(f"a weight is a {type(module).__name__}, no tensor; this network cannot be exported")
+        raise InputError(f"a weight is a {type(module).__name__}, not a tensor; this network cannot be exported")
     return module.detach().float(), None
 
 
@@ -41,14 +41,14 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     """The network's layers as packed blocks.
 
     Raises:
-        InputError: the network is none that a recogniser can run, or has weights beside those of its layers.
+        InputError: the recogniser cannot run this network, or it has weights outside its layers.
     """
     model, network, outputs = checkpoint.to_ship().model, checkpoint.network, len(checkpoint.phones) + 1
     check_network(network.kind, network.direction, checkpoint.features.inputs, network.hidden, network.layers, outputs)
     recurrent, output = model.recurrent, model.output
     if not isinstance(recurrent, Recurrent | QuantizedRecurrent) or not isinstance(output, nn.Linear | QuantizedLinear):
         found = f"{type(recurrent).__name__} and {type(output).__name__}"
-        raise InputError(f"the network is made of {found}; only recurrent layers and a linear one can be exported")
+        raise InputError(f"the network consists of {found}; only recurrent layers and a linear one can be exported")
     kind = Kind.LSTM if network.kind == "qlstm" else Kind.RNN
     number_format = Format[checkpoint.quantization.upper()] if checkpoint.quantization else Format.FLOAT32
     layers, width = [], checkpoint.features.inputs
@@ -74,7 +74,7 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
 
 
 def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The constant methods of the program: all that a recogniser needs beside the network."""
+    """The constant methods of the program: all that a recogniser needs besides the network."""
     features = checkpoint.features
     return {
         "phones": " ".join(checkpoint.phones),
@@ -98,10 +98,10 @@ def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
-    """Writes the model as a .pte file, after running it against the checkpoint: whole, and in chunks.
+    """Writes the model as a .pte file, if it gives the checkpoint's scores, for the whole input and in chunks.
 
     Raises:
-        InputError: the network cannot be exported, or the file disagrees with the checkpoint; then none is left.
+        InputError: the network cannot be exported, or its scores differ from the checkpoint's; then no file is left.
     """
     layers = packed_layers(checkpoint)
     content = program_bytes(layers, checkpoint.features.inputs, metadata(checkpoint))
@@ -127,14 +127,14 @@ def _matrices(model: nn.Module) -> list[Tensor]:
 
 
 def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -> float:
-    """Runs the program against the eager operators (the same bits) and the checkpoint in torch (close).
+    """Compares the program's scores with those of the eager operators (equal bits) and of the checkpoint (close).
 
     Returns:
-        How far the scores are from the checkpoint's: the greatest difference of a float model, the mean difference over
-        the scores' deviation of a quantised one.
+        The difference from the checkpoint's scores: of a float model the greatest one, of a quantised one the mean over
+        the scores' standard deviation.
 
     Raises:
-        InputError: they disagree.
+        InputError: the scores differ by more than is allowed.
     """
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(CHECK_FRAMES, checkpoint.features.inputs, generator=generator)
@@ -151,7 +151,7 @@ def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -
     same = [(whole, expected), (torch.cat(chunks), expected), *zip(after, expected_after, strict=True)]
     same += zip(carried, expected_after, strict=True)
     if not all(torch.equal(left, right) for left, right in same):
-        raise InputError(f"{program.name} gives other scores than the operators it is made of; it was not written")
+        raise InputError(f"{program.name} does not give the scores of its operators; it was not written")
     reference = _reference(checkpoint, x, state)
     if checkpoint.quantization:
         difference = float((whole - reference).abs().mean() / reference.std())

@@ -1,1 +1,1 @@
-"""Recognition and its scores; nothing here imports torch."""
+"""The recogniser, and measures of what it recognised; nothing here imports torch."""

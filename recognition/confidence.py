@@ -1,4 +1,4 @@
-"""What a confidence means: the chance that a recognised phone is right, fitted on held-out recordings."""
+"""Confidence: the probability that a recognised phone is right, fitted on held-out recordings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from tetraphone.common.errors import InputError
 
 LEAST = 1e-9
-"""Posteriors are kept this far from 0 and 1 (recognizer/recognizer.cc has the same formula)."""
+"""Posteriors are clipped to this distance from 0 and 1 (native/recognizer/recognizer.cc has the same formula)."""
 STEPS = 100
-"""Of Newton's method, each halved until the likelihood grows; it needs about ten."""
+"""Most steps of Newton's method, which needs about ten; a step is halved until the likelihood grows."""
 TOLERANCE = 1e-7
 GREATEST = 1000.0
-"""Of slope and intercept; recognizer/model.cc takes no greater ones."""
+"""Greatest slope and intercept; native/model/model.cc refuses greater ones."""
 RIDGE = 1e-3
-"""Pulls a fit on few phones to the identity."""
+"""Weight of the penalty that keeps a fit on few phones close to the identity."""
 BINS = 10
-"""Of the calibration error."""
+"""Bins of the calibration error."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Confidence:
     def __post_init__(self) -> None:
         if not (0 <= self.slope <= GREATEST and abs(self.intercept) <= GREATEST):
             raise InputError(
-                f"slope is {self.slope}, intercept {self.intercept}; give 0 to {GREATEST}, and ±{GREATEST}"
+                f"slope is {self.slope}, intercept {self.intercept}; give 0 to {GREATEST}, and ±{GREATEST} at most"
             )
 
     def apply(self, posterior: float) -> float:
-        """The confidence of a phone of that mean posterior."""
+        """The confidence of a phone with this mean posterior."""
         logit = self.slope * _logit(np.array(posterior)) + self.intercept
         return float(1 / (1 + np.exp(-np.clip(logit, -700, 700))))
 
@@ -46,10 +46,14 @@ def _logit(posteriors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def fit(posteriors: Sequence[float], right: Sequence[bool]) -> Confidence:
-    """The likeliest slope and intercept of recognised phones' posteriors and whether each was right.
+    """Fits slope and intercept by maximum likelihood.
+
+    Args:
+        posteriors: the mean posterior of each recognised phone.
+        right: whether that phone is right.
 
     Raises:
-        InputError: all of them are right, or all wrong, or there are none.
+        InputError: all phones are right, or all wrong, or there are none.
     """
     if len(set(right)) < 2:
         found = "no phones" if not right else f"{len(right)} phones, all {'right' if right[0] else 'wrong'}"
@@ -72,7 +76,7 @@ def fit(posteriors: Sequence[float], right: Sequence[bool]) -> Confidence:
         if np.abs(step).max() <= TOLERANCE:
             break
         weights = weights - step
-    if weights[0] < 0:  # posteriors that tell nothing: the share of right ones is the likeliest then
+    if weights[0] < 0:  # posteriors mislead: without them, the likeliest confidence is the share of right phones
         return Confidence(0.0, float(_logit(target.mean())))
     slope, intercept = np.clip(weights, -GREATEST, GREATEST)
     return Confidence(float(slope), float(intercept))

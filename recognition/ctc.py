@@ -18,7 +18,7 @@ def score_index(phones: Sequence[str]) -> dict[str, int]:
 
 
 def frames_needed(phones: Sequence[str]) -> int:
-    """Network frames that CTC needs at least: one for each phone and a blank between two equal ones."""
+    """The least number of network frames that CTC needs: one for each phone, and a blank between two equal phones."""
     return len(phones) + sum(a == b for a, b in pairwise(phones))
 
 
@@ -34,8 +34,8 @@ def greedy(scores: NDArray[np.float32], phones: Sequence[str], shift: float, off
 
     Args:
         scores: [network frames, phones + 1], blank first.
-        shift: seconds from frame to frame.
-        offset: seconds from a frame's index times `shift` to the sound that it stands for.
+        shift: seconds from one frame to the next.
+        offset: seconds to add to a frame's index times `shift` to get the time of its sound.
     """
     posteriors = np.exp(log_softmax(scores))
     return [
@@ -55,7 +55,7 @@ def best_path(scores: NDArray[np.float32], phones: Sequence[str]) -> list[str]:
 
 
 def _labelled(scores: NDArray[np.float32]) -> list[tuple[int, int, int]]:
-    """(label, first frame, frame behind the last) wherever the best label is no blank."""
+    """(label, first frame, last frame + 1) of each run of frames whose best label is the same phone."""
     best = scores.argmax(axis=-1)
     edges = np.flatnonzero(np.diff(best, prepend=-1, append=-1)).tolist()
     return [(label, first, last) for first, last in pairwise(edges) if (label := int(best[first])) != BLANK]

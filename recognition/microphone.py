@@ -15,21 +15,21 @@ from tetraphone.sound.audio import Samples
 from .recognizer import Recognizer, StreamOptions
 
 BLOCK = 0.05
-"""Seconds of sound that come at a time."""
+"""Seconds of sound per block."""
 QUIETEST = -60.0
 """Decibels of full scale at which the level meter is empty."""
 METER = 10
-"""Columns of the level meter."""
+"""Width of the level meter in columns."""
 
 
 def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[[str], None]) -> dict[str, Any]:
-    """Recognises what the default microphone hears until Ctrl-C; shows level and phones on a terminal as they come.
+    """Recognises sound from the default microphone until Ctrl-C; a terminal shows level and phones as they come.
 
     Args:
-        say: takes a line of log: each stretch of speech once the speaker pauses.
+        say: takes a line of log: the phones spoken since the last pause, at each pause.
 
     Returns:
-        As `model.recognize`; sound that was lost is a problem.
+        As `evaluation.recognize.recognize`; lost sound is listed as a problem.
 
     Raises:
         InputError: sounddevice is not installed, or there is no microphone.
@@ -45,7 +45,7 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
 
     phones: list[TimedPhone] = []
     shown = 0
-    """Phones that `say` has had."""
+    """Number of phones that `say` was given."""
     with recognizer.stream(options) as stream:
         try:
             device = sounddevice.query_devices(kind="input")
@@ -60,8 +60,8 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
                         _show("")
                         say(" ".join(item.phone for item in phones[shown:]))
                         shown = len(phones)
-                    heard = [item.phone for item in phones[shown:] + stream.provisional()]
-                    _show(f"{_meter(samples)} {' '.join(heard)}")
+                    current = [item.phone for item in phones[shown:] + stream.provisional()]
+                    _show(f"{_meter(samples)} {' '.join(current)}")
         except (sounddevice.PortAudioError, ValueError) as error:
             raise InputError(f"no microphone to listen to: {error}; connect one, or give a recording") from error
         except KeyboardInterrupt:
@@ -95,7 +95,7 @@ def _meter(samples: Samples) -> str:
 
 
 def _show(text: str) -> None:
-    """Rewrites the terminal's last line; nothing where standard error is no terminal."""
+    """Rewrites the terminal's last line; does nothing if standard error is not a terminal."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns - 1
         cut = text if len(text) <= width else text[:METER] + " …" + text[len(text) - width + METER + 2 :]

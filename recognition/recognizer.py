@@ -1,4 +1,4 @@
-"""The streaming recogniser of `recognizer/` (C++) for Python: samples in, phones out, from a .pte file.
+"""The streaming recogniser of `native/recognizer/` (C++) for Python: samples in, phones out, from a .pte file.
 
     with Recognizer.load(Path("qlstm-int8.pte")) as recognizer, recognizer.stream() as stream:
         for samples in microphone:
@@ -6,7 +6,7 @@
             for phone in stream.poll():
                 print(phone.phone, phone.start, phone.end, phone.confidence)
 
-It needs neither torch nor ExecuTorch's Python runtime. Meanings and guarantees: recognizer/recognizer.h.
+It needs neither torch nor ExecuTorch's Python runtime. native/recognizer/recognizer.h documents it.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from tetraphone.sound.features import Frames
 SHIPPED = Path(__file__).parent.parent / "models"
 DEMO = Path("demo")
 PIECE = 256
-"""Items that one call hands over."""
+"""Items that one call of the library returns at most."""
 
 
 class _Info(ctypes.Structure):
@@ -69,7 +69,7 @@ class _Phone(ctypes.Structure):
 def _path(path: Path) -> bytes:
     name = os.fsencode(path)
     if b"\0" in name:
-        raise InputError(f"{str(path)!r} holds a zero byte; give the name of a file")
+        raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
     return name
 
 
@@ -80,7 +80,7 @@ def _check(code: int) -> int:
 
 
 def _defaults() -> _Options:
-    """The library's defaults (recognizer/recognizer.h, decoder.h): there is no second copy of them."""
+    """The library's defaults, which stand in C++ alone (native/recognizer/recognizer.h, native/decoder/decoder.h)."""
     options = _Options()
     library().tetraphone_default_options(ctypes.byref(options))
     return options
@@ -95,11 +95,11 @@ class StreamOptions:
     """How to decode.
 
     Raises:
-        InputError: a value is of another type, or none that the library takes.
+        InputError: a value has the wrong type, or the library does not accept it.
     """
 
     beam: int = field(default_factory=lambda: int(_default("beam")))
-    """Prefixes that the beam search keeps; 0: the best path."""
+    """Number of prefixes that the beam search keeps; 0 takes the best path instead."""
     grammar: Annotated[Path | None, arg(metavar="FST")] = None
     """A phone grammar in OpenFst's text form, such as `tetraphone corpus bigram` writes; needs a beam."""
     grammar_scale: float = field(default_factory=lambda: float(_default("grammar_scale")))
@@ -114,7 +114,7 @@ class StreamOptions:
         _check(library().tetraphone_check_options(ctypes.byref(self._native())))
 
     def native(self, bands: bool, scores: bool) -> _Options:
-        """As the C library takes them."""
+        """The options as a structure of the C library."""
         options = self._native()
         options.keep_bands, options.keep_scores = bands, scores
         return options
@@ -129,7 +129,7 @@ class StreamOptions:
 
 
 class _Handle:
-    """A number of the C library, closed once."""
+    """A handle of the C library, closed once."""
 
     _close: str
     _handle = ctypes.c_uint64(0)
@@ -138,13 +138,13 @@ class _Handle:
         self._handle = ctypes.c_uint64(handle)
 
     def close(self) -> None:
-        """Gives it back; later calls are InputErrors. Safe while another thread is in a call."""
+        """Frees the object; later calls raise InputError. Safe while another thread is in a call."""
         handle, self._handle = self._handle, ctypes.c_uint64(0)
         if handle:
             getattr(library(), self._close)(handle)
 
     def __reduce__(self) -> str:
-        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; load the file once more")
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; load the file again")
 
     def __enter__(self) -> Self:
         return self
@@ -168,11 +168,11 @@ class Recognizer(_Handle):
         self._info = _Info()
         _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(self._info)))
         self.phones = tuple(self._symbol(index) for index in range(self._info.phones))
-        """The phone set, in the order of the scores behind the blank's."""
+        """The phone set, in the order of the scores; the blank's score comes before them."""
 
     @classmethod
     def load(cls, path: Path) -> "Recognizer":
-        """Maps a file, which must stay as it is while it is in use.
+        """Maps a file into memory; it must not change while it is in use.
 
         Raises:
             InputError: the file is missing, damaged, not a model, or of another version.
@@ -181,7 +181,7 @@ class Recognizer(_Handle):
 
     @classmethod
     def from_bytes(cls, content: bytes | bytearray | memoryview, name: str) -> "Recognizer":
-        """A model from memory, copied; `name` is for errors, which are those of `load`."""
+        """A model from a copy of these bytes; `name` appears in errors, which are those of `load`."""
         size = ctypes.c_size_t(len(content))
         return cls(library().tetraphone_recognizer_load_bytes(bytes(content), size, _path(Path(name))))
 
@@ -192,12 +192,12 @@ class Recognizer(_Handle):
 
     @property
     def sample_rate(self) -> int:
-        """Hz of the model; streams take any rate."""
+        """Sampling rate of the model in Hz; streams accept any rate."""
         return int(self._info.sample_rate)
 
     @property
     def bands(self) -> int:
-        """Mel bands of `Stream.bands`."""
+        """Number of mel bands of `Stream.bands`."""
         return int(self._info.bands)
 
     @property
@@ -220,7 +220,7 @@ class Recognizer(_Handle):
 
         Args:
             options: how to decode.
-            bands, scores: whether `Stream.bands` and `Stream.scores` keep what they give.
+            bands, scores: whether the stream keeps frames for `Stream.bands` and `Stream.scores` to return.
 
         Raises:
             InputError: an option is impossible, or the grammar cannot be read.
@@ -240,7 +240,7 @@ class Recognizer(_Handle):
 
 
 class Stream(_Handle):
-    """One source of sound. Calls of several threads wait for one another."""
+    """One source of sound. Calls from several threads wait for one another."""
 
     _close = "tetraphone_stream_close"
 
@@ -253,7 +253,7 @@ class Stream(_Handle):
 
         Raises:
             InputError: rate or channels differ from the stream's first, a sample is not finite, the stream is closed or
-                finished; nothing was taken then.
+                finished; then no sample was taken.
         """
         if not np.issubdtype(np.asarray(samples).dtype, np.floating):
             kind = np.asarray(samples).dtype
@@ -269,15 +269,15 @@ class Stream(_Handle):
         _check(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
 
     def finish(self) -> None:
-        """No more samples follow; provisional phones become final."""
+        """Ends the sound; provisional phones become final."""
         _check(library().tetraphone_stream_finish(self._handle))
 
     def reset(self) -> None:
-        """As newly made."""
+        """Returns the stream to its initial state."""
         _check(library().tetraphone_stream_reset(self._handle))
 
     def poll(self) -> list[TimedPhone]:
-        """Phones that nothing to come can change, each given once."""
+        """New final phones, which no later sound can change; each is returned once."""
         found: list[_Phone] = []
         while True:
             phones = (_Phone * PIECE)()
@@ -294,12 +294,12 @@ class Stream(_Handle):
 
     @property
     def paused(self) -> bool:
-        """Whether the speaker pauses: some phone was found, and none for `StreamOptions.pause` seconds."""
+        """Whether the speaker pauses: phones were recognised, but none in the last `StreamOptions.pause` seconds."""
         return bool(_check(library().tetraphone_stream_paused(self._handle)))
 
     @property
     def seconds(self) -> float:
-        """Of sound taken."""
+        """Seconds of sound that the stream has taken."""
         seconds = ctypes.c_double()
         _check(library().tetraphone_stream_seconds(self._handle, ctypes.byref(seconds)))
         return seconds.value
@@ -315,7 +315,7 @@ class Stream(_Handle):
     def _floats(self, function: str, width: int) -> Frames:
         call, found = getattr(library(), function), [np.empty(0, np.float32)]
         while True:
-            buffer = np.empty(PIECE * width, np.float32)  # whole frames, also for threads that take turns
+            buffer = np.empty(PIECE * width, np.float32)  # whole frames, so that threads may take turns
             count = _check(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
             if not count:
                 return np.concatenate(found).reshape(-1, width)
@@ -334,7 +334,7 @@ class Stream(_Handle):
 
 
 def default_model() -> Path:
-    """The model that ships with the package, else the one that `make demo` made in the working folder.
+    """The model that ships with the package, else the one that `make demo` trained in the working folder.
 
     Raises:
         InputError: there is neither.

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 
 def matches(reference: Sequence[str], hypothesis: Sequence[str]) -> list[tuple[int, int]]:
-    """Places (in the reference, in the hypothesis) of the phones that are right, by a minimal alignment."""
+    """Positions (in the reference, in the hypothesis) of the right phones, by a minimal alignment."""
     return [
         pair
         for edit in Levenshtein.opcodes(reference, hypothesis)
@@ -24,7 +24,7 @@ class Errors:
 
     utterances: int = 0
     confusions: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(reference, hypothesis), equal pairs too; the missing side of a deletion or insertion is empty."""
+    """Counts of (reference, hypothesis), also of equal pairs; the missing side of a deletion or insertion is empty."""
 
     def add(self, reference: Sequence[str], hypothesis: Sequence[str]) -> None:
         """Counts one utterance by a minimal alignment."""

@@ -13,12 +13,12 @@ import torch
 from checkpoints import make_checkpoint
 from options import FEATURES, GENERAL, World, options_of, row
 
-from tetraphone.commands import benchmark
-from tetraphone.commands import main as cli
+from tetraphone.commands import training_cost
+from tetraphone.commands.benchmark import Benchmark
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.preparation import synthesize
-from tetraphone.evaluation import model
-from tetraphone.evaluation.model import load_model
+from tetraphone.evaluation import calibrate as calibration
+from tetraphone.evaluation.models import load_model
 from tetraphone.quant.quantize import load
 from tetraphone.recognition import microphone
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
@@ -136,7 +136,7 @@ def calibrate_fold(world: World) -> None:
         seen.append({phone for utterance in corpus.utterances for phone in utterance.phones})
         return checkpoint, {"problems": []}
 
-    world.patch.setattr(model, "calibrate", calibrate)
+    world.patch.setattr(calibration, "calibrate", calibrate)
     for flags in ((), ("--fold", table)):
         world.json("calibrate", world.folder / "model.pt", world.corpus, world.folder / "out.pt", *flags)
     assert seen[0] - seen[1] == {"AH"}
@@ -338,7 +338,7 @@ def reproduce_words(world: World) -> None:
     assert (words.lexicon, words.arpa) == (lexicon, arpa)
 
 
-@row("benchmark", *(option for option in options_of(cli.Benchmark) if option not in GENERAL))
+@row("benchmark", *(option for option in options_of(Benchmark) if option not in GENERAL))
 def benchmarks(world: World) -> None:
     seen: dict[str, Any] = {"shapes": set(), "rows": set(), "threads": set(), "processes": 0, "repetitions": set()}
 
@@ -354,7 +354,7 @@ def benchmarks(world: World) -> None:
         def submit(self, job: Any, kind: str, width: int, options: Any) -> Any:
             return type("Done", (), {"result": staticmethod(lambda: 1000)})
 
-    training_step, alternate = benchmark.training_step, benchmark.alternate
+    training_step, alternate = training_cost.training_step, training_cost.alternate
 
     def stepped(of: Any, x: torch.Tensor) -> Any:
         seen["shapes"].add(tuple(x.shape))
@@ -365,15 +365,15 @@ def benchmarks(world: World) -> None:
         seen["repetitions"].add(repetitions)
         return alternate(steps, repetitions, name)
 
-    linear_step = benchmark.linear_step
+    linear_step = training_cost.linear_step
 
     def linear(layer: Any, x: torch.Tensor, *rest: Any) -> Any:
         seen["rows"].add(tuple(x.shape))
         return linear_step(layer, x, *rest)
 
-    world.patch.setattr(benchmark, "ProcessPoolExecutor", Here)
+    world.patch.setattr(training_cost, "ProcessPoolExecutor", Here)
     for name, function in (("training_step", stepped), ("alternate", turned), ("linear_step", linear)):
-        world.patch.setattr(benchmark, name, function)
+        world.patch.setattr(training_cost, name, function)
     flags = ("--widths", 8, 12, "--linear-widths", 4, "--linear-rows", 5, "--layers", 2, "--inputs", 16, "--frames", 3)
     flags = (*flags, "--batch-size", 2, "--repetitions", 1, "--memory-processes", 2, "--threads", 2)
     found = world.json("benchmark", "training", *flags)

@@ -11,8 +11,7 @@ import torch
 import tyro
 from checkpoints import make_checkpoint
 
-from tetraphone.commands import main as cli
-from tetraphone.commands.main import main
+from tetraphone.commands.main import Command, main
 from tetraphone.export.writer import export
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.store import Batch, StoredBatches
@@ -22,7 +21,7 @@ Option = tuple[str, str]
 """A command, such as "corpus prepare", and an option of it as the user writes it."""
 
 
-def commands(union: Any = cli.Command, before: str = "") -> Iterator[tuple[str, type]]:
+def commands(union: Any = Command, before: str = "") -> Iterator[tuple[str, type]]:
     """Every command by its name, those within another too."""
     for member in get_args(union):
         kind, settings = get_args(member)

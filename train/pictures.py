@@ -1,6 +1,5 @@
-"""Pictures of a training run and of a recognised recording, as PNG."""
+"""Pictures of a training run, as PNG."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,19 +10,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tetraphone.common.files import write_atomically
-from tetraphone.common.phones import TimedPhone
-from tetraphone.sound.features import Frames
 
 matplotlib.use("Agg")
 
-ROW_SECONDS = 5.0
-"""Of a recording's picture, unless the recording needs more than MOST_ROWS of them."""
-MOST_ROWS = 24
-READABLE_SECONDS = 20.0
-"""Of a row, up to which there is room for the names of its phones; in longer ones their shades alone are drawn."""
 
-
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes a figure as PNG, whole or not at all."""
     with write_atomically(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120, bbox_inches="tight")
 
@@ -42,7 +34,7 @@ def draw_curves(metrics: Sequence[dict[str, Any]], measure: str, path: Path) -> 
     loss.set_ylim(bottom=0)
     error.set_ylim(bottom=0)
     loss.grid(alpha=0.3)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str], path: Path) -> None:
@@ -59,47 +51,7 @@ def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str],
     axes.set_xlabel("recognised")
     axes.set_ylabel("reference")
     figure.colorbar(image, label="share of the row")
-    _save(figure, path)
-
-
-def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
-    """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain; in rows.
-
-    Args:
-        hop: seconds from frame to frame.
-    """
-    seconds = max(len(mel), 1) * hop
-    row = max(min(seconds, ROW_SECONDS), seconds / MOST_ROWS)
-    rows = math.ceil(round(seconds / row, 6))
-    figure = Figure(figsize=(max(4.0, 2.6 * min(row, ROW_SECONDS)), 3.2 * rows), layout="constrained")
-    axes = figure.subplots(2 * rows, 1, squeeze=False, height_ratios=[4, 1] * rows)[:, 0]
-    axes[0].set_title(title)
-    least, most = (mel.min(), mel.max()) if len(mel) else (0.0, 1.0)
-    for index in range(rows):
-        spectrogram, labels = axes[2 * index], axes[2 * index + 1]
-        begin, end = index * row, (index + 1) * row
-        part = mel[math.floor(begin / hop) : math.ceil(end / hop)]
-        if len(part):
-            left = math.floor(begin / hop) * hop
-            extent = (left, left + len(part) * hop, 0, mel.shape[1])
-            spectrogram.imshow(part.T, "magma", aspect="auto", origin="lower", extent=extent, vmin=least, vmax=most)
-        spectrogram.set_ylabel("mel band")
-        spectrogram.tick_params(labelbottom=False)
-        here = [(place, item) for place, item in enumerate(phones) if item.end >= begin and item.start <= end]
-        spans = [(item.start, item.end - item.start) for _, item in here]
-        labels.broken_barh(spans, (0, 1), color=[(0.1, 0.2, 0.5, 0.25 * item.confidence) for _, item in here])
-        for place, item in here if row <= READABLE_SECONDS else ():
-            middle = (item.start + item.end) / 2
-            if begin <= middle < end:
-                height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, lest they overlap
-                colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
-                labels.text(middle, height, item.phone, ha="center", va="center", fontsize=8, color=colour)
-        labels.set_yticks([])
-        labels.set_ylim(0, 1)
-        for axis in (spectrogram, labels):
-            axis.set_xlim(begin, end)
-    axes[-1].set_xlabel("seconds")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_tradeoff(points: Sequence[tuple[str, str, str, float, float]], path: Path) -> None:
@@ -123,4 +75,4 @@ def draw_tradeoff(points: Sequence[tuple[str, str, str, float, float]], path: Pa
         axes.set_ylabel(f"error rate on {test}, %")
         axes.grid(alpha=0.3, which="both")
         axes.legend()
-    _save(figure, path)
+    save_figure(figure, path)

@@ -80,7 +80,7 @@ Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text);
 }
 
 [[noreturn]] void WrongUsage(const std::string& what) {
-  Say(what + "; --help tells the usage");
+  Say(what + "; --help shows the usage");
   std::exit(2);
 }
 
@@ -177,7 +177,7 @@ Options Parse(int count, char** arguments) {
       case kVersion:
         PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
       default:
-        std::exit((std::fputs("--help tells the usage\n", stderr), 2));
+        std::exit((std::fputs("--help shows the usage\n", stderr), 2));
     }
   }
   for (int i = optind; i < count; ++i) options.recordings.push_back(Path("the name of a recording", arguments[i]));

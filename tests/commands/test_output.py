@@ -1,14 +1,13 @@
 """What commands write where nobody watches, and where nobody reads any more; and what no machine can do."""
 
-import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from options import commands
 
-from tetraphone.commands import main as cli
 from tetraphone.commands.main import main
 from tetraphone.common.errors import DivergedError, InputError
 from tetraphone.corpora.preparation.synthesize import SynthesisOptions
@@ -55,11 +54,9 @@ def test_quiet_training_writes_its_result_alone(
 
 
 def test_every_command_that_takes_long_can_be_quiet() -> None:
-    commands = [kind for kind in vars(cli).values() if dataclasses.is_dataclass(kind) and hasattr(kind, "run")]
-    ours = {kind for kind in commands if kind.__module__ == cli.__name__}
-    quick = {cli.Info, cli.CorpusCommand}
-    assert len(ours) > 10
-    assert {kind.__name__ for kind in ours - quick if not hasattr(kind, "quiet")} == set()
+    found = dict(commands())
+    assert len(found) > 10
+    assert {name for name, kind in found.items() if not hasattr(kind, "quiet")} == {"info"}
 
 
 @pytest.mark.parametrize("rate", [1e30, 1e38])
@@ -99,7 +96,7 @@ def test_a_lack_of_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_result_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
-    command = f"ulimit -f 0; exec {sys.executable} -m tetraphone.commands.main info --json > {tmp_path}/out"
+    command = f"ulimit -f 0; exec {sys.executable} -m tetraphone info --json > {tmp_path}/out"
     done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE)
     says = b"cannot write the result: File too large; raise the limit of the size of files (ulimit -f)\n"
     assert (done.returncode, done.stderr) == (1, b"tetraphone: " + says)
@@ -110,9 +107,9 @@ def test_an_empty_argument_is_called_so(arguments: list[str], capsys: pytest.Cap
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
-    where = '"--model="' if "--model=" in arguments else f'the argument behind "tetraphone {arguments[0]}"'
+    where = '"--model="' if "--model=" in arguments else f'the argument after "tetraphone {arguments[0]}"'
     said = capsys.readouterr().err
-    assert said == f"tetraphone: {where} is empty; give a name or a value; --help tells the usage\n"
+    assert said == f"tetraphone: {where} is empty; give a name or a value; --help shows the usage\n"
 
 
 def test_the_microphone_has_one_channel(capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,7 +153,7 @@ def test_nothing_is_written_over_what_it_is_read_from(
             for place, word in enumerate(words)
         ]
         assert main(named) == 1
-    assert f"{link} would be written over what is read from it" in capsys.readouterr().err
+    assert f"{link} is an input and would be overwritten" in capsys.readouterr().err
     assert path.read_bytes() == before
 
 

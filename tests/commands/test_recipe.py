@@ -14,7 +14,9 @@ from tetraphone.commands.recipe import Recipe, changed, follow, read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
-from tetraphone.evaluation.model import calibrate, evaluate, load_model
+from tetraphone.evaluation.calibrate import calibrate
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import load_model
 from tetraphone.export.operators import Format, packed_shape
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import packed_layers
@@ -72,9 +74,9 @@ WHOLE = 'name = "a"\ncorpora = ["b"]\nformats.int8 = {}\n[options]\n'
         (WHOLE + "[teacher]\nepochs = 3", r"write \[\[teacher\]\] for each"),
         ('teacher = ["a.pt"]\n' + WHOLE, r"write \[\[teacher\]\] for each"),
         ('teacher = [""]\n' + WHOLE, r"write \[\[teacher\]\] for each"),
-        (WHOLE + 'teacher = ["a.pt"]', "stands in another table"),
-        (WHOLE + '[[teacher]]\nteacher = ["a.pt"]', "stands in another table"),
-        (WHOLE.replace("{}", '{ teacher = ["a.pt"] }'), "stands in another table"),
+        (WHOLE + 'teacher = ["a.pt"]', "is inside another table"),
+        (WHOLE + '[[teacher]]\nteacher = ["a.pt"]', "is inside another table"),
+        (WHOLE.replace("{}", '{ teacher = ["a.pt"] }'), "is inside another table"),
         (WHOLE + 'dev = "a"', "give a list"),
         (WHOLE + "epochs = [3]", r"epochs is \[3\]; give a whole number"),
         (WHOLE + '[[teacher]]\nphones = "corpus"\nstack = 4', "have the features and the phones of"),

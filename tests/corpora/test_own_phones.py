@@ -10,7 +10,7 @@ import pytest
 import soundfile
 from checkpoints import make_checkpoint
 
-import tetraphone.evaluation.model
+import tetraphone.evaluation.calibrate
 from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
@@ -116,7 +116,7 @@ def test_calibration_folds_transcripts_into_the_models_phones(
         given.append(corpus)
         return checkpoint, {"problems": []}
 
-    monkeypatch.setattr(tetraphone.evaluation.model, "calibrate", calibrate)
+    monkeypatch.setattr(tetraphone.evaluation.calibrate, "calibrate", calibrate)
     assert run("calibrate", tmp_path / "model.pt", corpus, tmp_path / "made.pt", "--fold", table) == 0
     assert {utterance.phones for utterance in given[0].utterances} == {("EH", "T", "AA")}
 

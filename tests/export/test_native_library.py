@@ -135,6 +135,6 @@ def test_missing_operator_is_named_before_anything_is_written(tmp_path: Path, mo
         operator_registry = Registry()
 
     monkeypatch.setattr(program.Runtime, "get", lambda: Without())
-    with pytest.raises(InputError, match=r"no operator quaternion::lstm\.out"):
+    with pytest.raises(InputError, match=r"lacks the operator quaternion::lstm\.out"):
         export(make_checkpoint(), tmp_path / "model.pte")
     assert not list(tmp_path.iterdir())

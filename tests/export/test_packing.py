@@ -140,7 +140,7 @@ def test_weights_missing_or_one_too_many_are_named(kind: Kind, number_format: st
     *layer, first, second, bias = layer_arguments(kind, number_format)
     name, spare = f"{number_format.upper()} {kind.name}", torch.ones(1)
     if second is None:
-        with pytest.raises(InputError, match=f"{name} has no hidden weights"):
+        with pytest.raises(InputError, match=f"{name} takes no hidden weights"):
             pack(*layer, first, (spare, None), bias)
     else:
         with pytest.raises(InputError, match=f"{name} without hidden weights"):

@@ -13,7 +13,7 @@ from executorch.runtime import Runtime
 
 import tetraphone.export.writer as writer
 from tetraphone.common.errors import InputError
-from tetraphone.evaluation.model import load_model
+from tetraphone.evaluation.models import load_model
 from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import export, metadata, packed_layers
@@ -137,7 +137,7 @@ def test_operator_of_others_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> 
     original = Network.forward
     monkeypatch.setattr(Network, "forward", lambda self, x, *states: original(self, x + x, *states))
     assert "aten::add.out" in Runtime.get().operator_registry.operator_names
-    with pytest.raises(InputError, match=r"no operator aten::add\.out; this network cannot be exported"):
+    with pytest.raises(InputError, match=r"lacks the operator aten::add\.out; this network cannot be exported"):
         program_bytes(packed_layers(make_checkpoint(hidden=4, layers=1)), 32, {})
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tetraphone.corpora.corpus import Corpus, read_corpus
-from tetraphone.evaluation.model import evaluate, load_model
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import load_model
 from tetraphone.quant.quantize import load
 from tetraphone.recognition.recognizer import SHIPPED, Recognizer, default_model
 

@@ -86,7 +86,7 @@ def test_an_option_names_the_value_and_the_range_that_holds(option: str, model: 
     *wrong, takes = RANGES[option]
     for value in wrong:
         done = run(model, option, value, "-")
-        says = f'tetraphone-recognize: {option} is "{value}"; give {takes}; --help tells the usage\n'
+        says = f'tetraphone-recognize: {option} is "{value}"; give {takes}; --help shows the usage\n'
         assert (done.returncode, done.stderr.decode()) == (2, says)
     least, most = takes.split()[-3::2]
     for value in (least, most, f"+{most}"):
@@ -100,7 +100,7 @@ def test_an_empty_name_is_called_so(model: Path) -> None:
     for arguments in ([""], ["-", ""], ["--grammar", "", "--beam", "2", "-"], ["--grammar=", "-"], ["--model=", "-"]):
         done = run(model, *arguments)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr.endswith(b' is empty (""); give the name of a file; --help tells the usage\n')
+        assert done.stderr.endswith(b' is empty (""); give the name of a file; --help shows the usage\n')
 
 
 def test_the_microphone_has_one_channel(model: Path) -> None:

@@ -12,7 +12,10 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET, TimedPhone
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.utterance import Utterance
-from tetraphone.evaluation.model import Worth, calibrate, evaluate, load_model
+from tetraphone.evaluation.calibrate import calibrate
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import load_model
+from tetraphone.evaluation.statistics import EvaluationStatistics
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
 from tetraphone.recognition.confidence import Confidence, calibration_error, fit
@@ -57,14 +60,14 @@ def test_matches_follow_the_alignment() -> None:
 def test_times_are_compared_where_the_corpus_has_them() -> None:
     times = (("SIL", 0.0, 0.1), ("AH", 0.1, 0.2), ("S", 0.2, 0.35))
     utterance = Utterance("u", "s", Path("u.wav"), 0.0, 0.4, ("AH", "S"), "", times)
-    worth = Worth(ARPABET)
-    worth.add(utterance, [TimedPhone("AH", 0.12, 0.15, 0.9), TimedPhone("T", 0.2, 0.3, 0.2)])
-    worth.add(replace(utterance, times=None), [TimedPhone("S", 0.3, 0.4, 0.6)])
-    assert worth.right == [True, False, True]
-    summary = worth.summary()
+    statistics = EvaluationStatistics(ARPABET)
+    statistics.add(utterance, [TimedPhone("AH", 0.12, 0.15, 0.9), TimedPhone("T", 0.2, 0.3, 0.2)])
+    statistics.add(replace(utterance, times=None), [TimedPhone("S", 0.3, 0.4, 0.6)])
+    assert statistics.right == [True, False, True]
+    summary = statistics.summary()
     assert summary["start_error"] == {"median": 0.02, "90th percentile": 0.02}
     assert summary["end_error"] == {"median": 0.05, "90th percentile": 0.05}
-    assert "start_error" not in Worth([0.5], [True]).summary()
+    assert "start_error" not in EvaluationStatistics(ARPABET, [0.5], [True]).summary()
 
 
 @pytest.mark.parametrize("right", [[], [True, True], [False]])
@@ -119,7 +122,7 @@ def heard_by(checkpoint: Checkpoint, corpus: Corpus, folder: Path) -> Corpus:
     model, utterances = load_model(folder / "heard.pt"), []
     for utterance in corpus.utterances:
         samples, rate = read_samples(utterance.audio)
-        phones = [item.phone for item in model.hear([samples], rate, False).phones]
+        phones = [item.phone for item in model.recognize([samples], rate, False).phones]
         phones[::4] = [ARPABET[(ARPABET.index(phone) + 1) % len(ARPABET)] for phone in phones[::4]]
         utterances.append(replace(utterance, phones=tuple(phones)))
     return replace(corpus, utterances=tuple(utterances))

@@ -17,7 +17,8 @@ import pytest
 import soundfile
 from checkpoints import energy_program, make_checkpoint
 
-from tetraphone.evaluation.model import load_model, recognize
+from tetraphone.evaluation.models import load_model
+from tetraphone.evaluation.recognize import recognize
 from tetraphone.export.writer import export
 from tetraphone.sound.audio import Samples, read_recording
 from tetraphone.sound.features import FeatureOptions

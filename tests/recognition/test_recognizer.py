@@ -16,7 +16,8 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 from tetraphone.common.phones import TimedPhone
 from tetraphone.corpora.corpus import read_corpus
-from tetraphone.evaluation.model import evaluate, load_model
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import load_model
 from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.recognition.ctc import greedy

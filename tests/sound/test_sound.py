@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 import soundfile
 from checkpoints import make_checkpoint
+from cli import PNG, make_samples
 from numpy.typing import NDArray
-from test_cli import PNG, make_samples
 
 from tetraphone.commands.main import main
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.preparation.prepare import prepare
-from tetraphone.evaluation import model
-from tetraphone.evaluation.model import MOST_FRAMES, Heard, Model, Thinned, calibrate, evaluate
+from tetraphone.evaluation import calibrate as calibration
+from tetraphone.evaluation.calibrate import calibrate
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import MOST_FRAMES, BoundedSpectrogram, Model, Recognition
 from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.recognition.recognizer import Recognizer, Stream
@@ -59,18 +61,18 @@ def by_training(corpus: Corpus, _: Path) -> list[str]:
 
 
 def by_evaluation(corpus: Corpus, _: Path) -> list[str]:
-    def hear(blocks: Iterable[Samples], rate: int, energies: bool) -> Heard:
+    def recognition(blocks: Iterable[Samples], rate: int, energies: bool) -> Recognition:
         samples = sum(map(len, blocks))
         assert samples <= RATE
-        return Heard([], max(0, 1 + (samples - 400) // 160), np.zeros((0, 8), np.float32), 0.01)
+        return Recognition([], max(0, 1 + (samples - 400) // 160), np.zeros((0, 8), np.float32), 0.01)
 
-    problems: list[str] = evaluate(Model("none", ARPABET, hear), corpus, 0, print)["problems"]
+    problems: list[str] = evaluate(Model("none", ARPABET, recognition), corpus, 0, print)["problems"]
     return problems
 
 
 def by_calibration(corpus: Corpus, _: Path) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "fit", lambda *_: Confidence())  # an untrained network has nothing right
+        patch.setattr(calibration, "fit", lambda *_: Confidence())  # an untrained network has nothing right
         problems: list[str] = calibrate(make_checkpoint(features=OPTIONS), corpus)[1]["problems"]
     return problems
 
@@ -198,12 +200,12 @@ def test_a_model_hears_block_by_block(
 def test_a_spectrogram_is_thinned_whatever_the_pieces(pieces: int) -> None:
     frames = 3 * MOST_FRAMES + 11
     energies: NDArray[np.float32] = np.repeat(np.arange(frames, dtype=np.float32)[:, None], 2, 1)
-    picture = Thinned(0.01)
+    spectrogram = BoundedSpectrogram(0.01)
     for first in range(0, frames, pieces):
-        picture.add(energies[first : first + pieces])
-    assert picture.hop == 0.04
-    assert len(picture.energies) == frames // 4
-    np.testing.assert_allclose(picture.energies[:, 0], np.arange(frames // 4) * 4 + 1.5)
-    short = Thinned(0.01)
+        spectrogram.add(energies[first : first + pieces])
+    assert spectrogram.hop == 0.04
+    assert len(spectrogram.energies) == frames // 4
+    np.testing.assert_allclose(spectrogram.energies[:, 0], np.arange(frames // 4) * 4 + 1.5)
+    short = BoundedSpectrogram(0.01)
     short.add(energies[:100])
     np.testing.assert_array_equal(short.energies, energies[:100])

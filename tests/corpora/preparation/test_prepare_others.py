@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from tetraphone.commands.main import Prepare, main
+from tetraphone.commands.corpus import Prepare
+from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import pronounce, read_dictionary, split_words

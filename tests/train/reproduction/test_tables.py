@@ -18,7 +18,8 @@ from torch import Tensor
 from tetraphone.commands.recipe import read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import Corpus
-from tetraphone.evaluation.model import evaluate, load_model
+from tetraphone.evaluation.evaluate import evaluate
+from tetraphone.evaluation.models import load_model
 from tetraphone.train.data import store as data
 from tetraphone.train.loop.training import read_training_sets
 from tetraphone.train.network.model import load_checkpoint

@@ -1,0 +1,33 @@
+"""`tetraphone quantize`: the weights of a checkpoint in 8 or 4 bits."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from tetraphone.quant.weights import QuantizeOptions
+
+from .shared import Json, Quiet, check_suffix
+
+
+@dataclass(frozen=True)
+class Quantize:
+    """Quantise the weights of a trained checkpoint."""
+
+    checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
+    """model.pt of a training run."""
+    output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
+    """The quantised checkpoint to write."""
+    options: Annotated[QuantizeOptions, arg(name="")] = field(default_factory=QuantizeOptions)
+    quiet: Quiet = False
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.quant.quantize import quantize
+        from tetraphone.train.network.model import load_checkpoint
+
+        check_suffix(self.output, ".pt")
+        checkpoint, count = quantize(load_checkpoint(self.checkpoint), self.options)
+        checkpoint.save(self.output)
+        return {"checkpoint": str(self.output), "quantized_weights": count, "number_format": self.options.weights}

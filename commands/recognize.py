@@ -1,0 +1,52 @@
+"""`tetraphone recognize`: the phones of a recording or of the microphone."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from tetraphone.common.progress import say
+from tetraphone.recognition.recognizer import Recognizer, StreamOptions, default_model
+
+from .shared import Json, Quiet, check_least, check_suffix, keep_inputs, wrong_usage
+
+
+@dataclass(frozen=True)
+class Recognize:
+    """Print the phones of a recording, or of the microphone, with start, end (seconds) and confidence (0 to 1)."""
+
+    recording: Positional[Annotated[Path | None, arg(metavar="RECORDING")]] = None
+    """A file or a pipe (- is standard input) of any rate, channel count and format that libsndfile reads. If the
+    model is a checkpoint, the whole recording is held in memory."""
+    channel: Annotated[int | None, arg(metavar="N")] = None
+    """The channel to recognise, counted from 0; by default the mean of all."""
+    microphone: bool = False
+    """Listen until Ctrl-C, showing the level and the phones as they come (extra `microphone`; a .pte file only)."""
+    decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
+    model: Annotated[Path | None, arg(metavar="MODEL")] = None
+    """A .pte file or a checkpoint; by default the shipped model, else the one that `make demo` trained."""
+    plot: Annotated[Path | None, arg(metavar="PNG")] = None
+    """A PNG to draw: the spectrogram with the phones under it."""
+    quiet: Quiet = False
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        if (self.recording is None) != self.microphone:
+            wrong_usage("recognize", "give either a recording or --microphone")
+        if self.microphone and self.channel not in (None, 0):
+            wrong_usage("recognize", "the microphone has channel 0 alone")
+        check_least("channel", self.channel, 0)
+        check_suffix(self.plot, ".png")
+        path = self.model or default_model()
+        keep_inputs(path, self.recording, self.decoding.grammar, output=self.plot)
+        say(f"model {path}")
+        if self.recording is None:
+            from tetraphone.recognition.microphone import listen
+
+            with Recognizer.load(path) as recognizer:
+                return listen(recognizer, self.decoding, say)
+        from tetraphone.evaluation.models import load_model
+        from tetraphone.evaluation.recognize import recognize
+
+        return recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel)
