@@ -18,8 +18,8 @@ import torch
 from tetraphone.commands.recipe import read_recipe
 from tetraphone.common.phones import ARPABET
 from tetraphone.export.writer import export
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.sound.audio import read_recording
 from tetraphone.sound.features import Normalisation
 from tetraphone.train.network.model import AcousticModel, Checkpoint

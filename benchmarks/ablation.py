@@ -21,7 +21,8 @@ from tetraphone.common.errors import DivergedError, InputError
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.phones import ARPABET
 from tetraphone.common.progress import say
-from tetraphone.train.loop.training import METRICS, read_metrics, train
+from tetraphone.train.loop.record import METRICS, read_metrics
+from tetraphone.train.loop.run import train
 from tetraphone.train.network.model import outputs
 from tetraphone.train.options import TrainOptions
 

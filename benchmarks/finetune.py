@@ -23,7 +23,9 @@ from tetraphone.corpora.preparation.timit import TO_39, TO_48, read_timit
 from tetraphone.recognition.ctc import best_path
 from tetraphone.recognition.scoring import Errors
 from tetraphone.train.data.store import extract
-from tetraphone.train.loop.training import MODEL, SPEEDS, train
+from tetraphone.train.loop.inputs import SPEEDS
+from tetraphone.train.loop.record import MODEL
+from tetraphone.train.loop.run import train
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.objectives.objective import enumerate_scores
 from tetraphone.train.options import TrainOptions

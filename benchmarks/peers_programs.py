@@ -22,10 +22,11 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from tetraphone.export.program import program_bytes
 from tetraphone.export.tflite import Expanded
 from tetraphone.export.writer import packed_layers
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.sound.features import FeatureOptions, Normalisation
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.train.network.model import AcousticModel, Checkpoint
+from tetraphone.train.network.options import NetworkOptions
 
 
 @dataclass(frozen=True)

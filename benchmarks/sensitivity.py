@@ -18,11 +18,13 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.progress import Progress
 from tetraphone.quant.aware import rounded
-from tetraphone.quant.weights import GREATEST, WeightFormat
+from tetraphone.quant.options import WeightFormat
+from tetraphone.quant.weights import GREATEST
+from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.data.store import extract
-from tetraphone.train.loop.training import SPEEDS, read_training_sets
+from tetraphone.train.loop.inputs import SPEEDS
 from tetraphone.train.network.model import load_checkpoint
-from tetraphone.train.objectives.objective import evaluate_store
+from tetraphone.train.objectives.ctc import evaluate_store
 from tetraphone.train.options import TrainOptions
 
 

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import InputError, check_types
 from tetraphone.common.files import machine
-from tetraphone.train.network.quaternion import check_quaternion_size
+from tetraphone.train.network.options import check_quaternion_size
 from tetraphone.train.options import check_threads
 
 from .shared import Json, Quiet

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import OmitSubcommandPrefixes, Positional, arg, subcommand
 
 from tetraphone.common.errors import InputError
-from tetraphone.corpora.preparation.synthesize import SynthesisOptions
+from tetraphone.corpora.preparation.options import SynthesisOptions
 
 from .shared import Json, Quiet, check_suffix, keep_inputs, say_notes
 

@@ -12,7 +12,7 @@ import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes, subcommand
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.progress import be_quiet, say
+from tetraphone.common.progress import be_quiet, is_first, say
 
 from .benchmark import Benchmark
 from .calibrate import Calibrate
@@ -98,7 +98,6 @@ def _run(arguments: list[str]) -> None:
     quiet = getattr(command, "quiet", False)
     be_quiet(quiet)
     result = command.run()
-    from tetraphone.train.loop.parallel import is_first
 
     if not is_first():
         return

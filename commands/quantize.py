@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from tetraphone.quant.weights import QuantizeOptions
+from tetraphone.quant.options import QuantizeOptions
 
 from .shared import Json, Quiet, check_suffix
 

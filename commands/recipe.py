@@ -18,9 +18,12 @@ from tetraphone.corpora.corpus import Corpus
 from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.export.writer import export
 from tetraphone.quant.aware import rounded
+from tetraphone.quant.options import QuantizeOptions, WeightFormat
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import GREATEST, QuantizeOptions, WeightFormat
-from tetraphone.train.loop.training import MODEL, read_training_sets, train
+from tetraphone.quant.weights import GREATEST
+from tetraphone.train.data.sets import read_training_sets
+from tetraphone.train.loop.record import MODEL
+from tetraphone.train.loop.run import train
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 

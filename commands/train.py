@@ -35,7 +35,7 @@ class Train:
 
     def run(self) -> dict[str, Any]:
         from tetraphone.quant.aware import rounded
-        from tetraphone.train.loop.training import train
+        from tetraphone.train.loop.run import train
 
         from .recipe import follow, read_recipe
 

@@ -58,6 +58,11 @@ def library_log() -> Iterator[None]:
                 os.close(before)
 
 
+def is_first() -> bool:
+    """Whether this process is the one that writes files and speaks."""
+    return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ.get("RANK", "0") == "0"
+
+
 def say(line: str) -> None:
     """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
     if not _quiet and sys.stderr is not None:

@@ -14,6 +14,7 @@ from tetraphone.common.native import PACKAGE, check_network
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
 
@@ -49,7 +50,7 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     if not isinstance(recurrent, Recurrent | QuantizedRecurrent) or not isinstance(output, nn.Linear | QuantizedLinear):
         found = f"{type(recurrent).__name__} and {type(output).__name__}"
         raise InputError(f"the network consists of {found}; only recurrent layers and a linear one can be exported")
-    kind = Kind.LSTM if network.kind == "qlstm" else Kind.RNN
+    kind = Kind[LAYER_KINDS[network.kind].operator.upper()]
     number_format = Format[checkpoint.quantization.upper()] if checkpoint.quantization else Format.FLOAT32
     layers, width = [], checkpoint.features.inputs
     for index in range(network.layers):

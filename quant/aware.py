@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from .weights import QuantizedWeight, WeightFormat
+from .options import WeightFormat
+from .weights import QuantizedWeight
 
 
 def rounded(weight: Tensor, weight_format: WeightFormat) -> Tensor:

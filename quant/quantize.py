@@ -16,7 +16,8 @@ from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint, from_content, read_content
 
 from .layers import QuantizedLinear, QuantizedRecurrent
-from .weights import GREATEST, QuantizedWeight, QuantizeOptions, WeightFormat
+from .options import QuantizeOptions, WeightFormat
+from .weights import GREATEST, QuantizedWeight
 
 REPLACEMENTS: dict[type[nn.Module], Callable[[Any, WeightFormat], nn.Module]] = {
     Recurrent: QuantizedRecurrent,

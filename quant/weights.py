@@ -6,32 +6,13 @@ the greatest over 7. Real matrices have one scale for each output, or one for ea
 that negation is exact.
 """
 
-from dataclasses import dataclass
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
-from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.common.errors import InputError, typed
 from tetraphone.train.network.quaternion import check_tensor
 
-WeightFormat = Literal["int8", "int4"]
-
-
-@dataclass(frozen=True)
-class QuantizeOptions:
-    """How to quantise.
-
-    Raises:
-        InputError: there is no such number format.
-    """
-
-    weights: WeightFormat = "int8"
-    """Number format of the weights; activations are int8."""
-
-    def __post_init__(self) -> None:
-        check_types(self)
-
+from .options import WeightFormat
 
 GREATEST = {"int8": 127, "int4": 7}
 GROUP_WEIGHTS = 32

@@ -8,12 +8,14 @@ from tetraphone.common.phones import ARPABET
 from tetraphone.export.operators import Format, Kind, pack
 from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.writer import metadata
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions
+from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.sound.features import FeatureOptions, Normalisation
 from tetraphone.train.network.layers import Recurrent
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions
+from tetraphone.train.network.model import AcousticModel, Checkpoint
+from tetraphone.train.network.options import NetworkOptions
 
 FORMATS = ("float32", "int8", "int4")
 
@@ -54,7 +56,7 @@ def pack_weight(weight: Tensor, number_format: str) -> tuple[tuple[Tensor, Tenso
 def pack_recurrent(stack: Recurrent, number_format: str = "float32") -> Tensor:
     """The first layer of a float stack as a packed block."""
     assert stack.bias is not None
-    kind = Kind.LSTM if stack.gates == 4 else Kind.RNN
+    kind = Kind[stack.kind.operator.upper()]
     weights = [pack_weight(weight[0], number_format)[0] for weight in (stack.weight_input, stack.weight_hidden)]
     return pack(kind, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])
 

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from tetraphone.train.data import store as data
-from tetraphone.train.loop import training
-from tetraphone.train.loop.training import Run, train
+from tetraphone.train.loop.events import Events
+from tetraphone.train.loop.run import Run, train
 from tetraphone.train.options import TrainOptions
 
 MOMENTS = (
@@ -23,7 +23,7 @@ MOMENTS = (
     (torch, "save"),
     (Path, "replace"),
     (Path, "unlink"),
-    (training.Events, "add"),
+    (Events, "add"),
 )
 
 
@@ -47,7 +47,7 @@ def silent(_: str) -> None: ...
 def warm() -> multiprocessing.context.ForkServerContext:
     """Starts processes that need not import torch and its like again."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.loop.training"])
+    context.set_forkserver_preload(["pytest", "torch._dynamo", "tetraphone.train.loop.run"])
     return context
 
 

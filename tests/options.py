@@ -14,8 +14,8 @@ from checkpoints import make_checkpoint
 from tetraphone.commands.main import Command, main
 from tetraphone.export.writer import export
 from tetraphone.sound.features import FeatureOptions
-from tetraphone.train.data.store import Batch, StoredBatches
-from tetraphone.train.loop.training import Run
+from tetraphone.train.data.batches import Batch
+from tetraphone.train.loop.run import Run
 
 Option = tuple[str, str]
 """A command, such as "corpus prepare", and an option of it as the user writes it."""
@@ -77,7 +77,7 @@ class Prepared:
 
     def loss(self) -> float:
         """Of the first step, whose weights it changes."""
-        self.run.model.train()
+        self.run.learner.model.train()
         return self.run.train_step(self.batches[0])
 
 
@@ -124,12 +124,12 @@ class World:
         seen: list[Prepared] = []
 
         def stop(run: Run, say: Any) -> float:
-            stored = isinstance(run.batches, StoredBatches)  # a stream's come from processes of their own
-            batches = list(run.batches.epoch(0, 0)) if stored else []
+            stream = run.options.stream  # whose batches come from processes of their own
+            batches = [] if stream else list(run.inputs.batches.epoch(0, 0))
             seen.append(Prepared(run, batches, torch.get_num_threads(), ""))
             raise Stop
 
-        self.patch.setattr(Run, "run", stop)
+        self.patch.setattr(Run, "train", stop)
         where = self.folder / f"prepared-{len(list(self.folder.iterdir()))}"
         small = SMALL if small is None else small
         self.capsys.readouterr()

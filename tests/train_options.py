@@ -16,12 +16,13 @@ from tetraphone.corpora.corpus import read_corpus
 from tetraphone.quant.aware import rounded
 from tetraphone.train.data.augment import Acoustics, VocalTract
 from tetraphone.train.data.stream import StreamedBatches
-from tetraphone.train.loop import training
+from tetraphone.train.loop import arithmetic
 from tetraphone.train.network.model import Checkpoint
 from tetraphone.train.network.quaternion import norm
+from tetraphone.train.objectives.ctc import Ctc
+from tetraphone.train.objectives.distillation import Distilled
+from tetraphone.train.objectives.framewise import Alignments, Framewise
 from tetraphone.train.objectives.hmm import Topology, even_alignment
-from tetraphone.train.objectives.objective import Alignments, Ctc, Frames
-from tetraphone.train.objectives.teacher import Distilled
 from tetraphone.train.options import TrainOptions
 
 UNSIZED = SMALL[4:6] + SMALL[8:]
@@ -58,7 +59,7 @@ def differs(prepared: Prepared, other: Prepared) -> bool:
 
 
 def first_weight(prepared: Prepared) -> torch.Tensor:
-    return prepared.run.model.recurrent.weight_hidden[0].detach()
+    return prepared.run.learner.model.recurrent.weight_hidden[0].detach()
 
 
 # The network.
@@ -67,24 +68,24 @@ def first_weight(prepared: Prepared) -> torch.Tensor:
 @row("train", "--kind")
 def kind(world: World) -> None:
     for name in ("qrnn", "lstm"):
-        assert type(world.prepared("--kind", name).run.model.recurrent).__name__ == name.upper()
-    assert type(world.usual().run.model.recurrent).__name__ == "QLSTM"
+        assert type(world.prepared("--kind", name).run.learner.model.recurrent).__name__ == name.upper()
+    assert type(world.usual().run.learner.model.recurrent).__name__ == "QLSTM"
 
 
 @row("train", "--hidden", "--layers", "--direction", "--dense")
 def size(world: World) -> None:
-    model = world.prepared("--hidden", 20, "--layers", 2, "--direction", "bi", "--dense", 8).run.model
+    model = world.prepared("--hidden", 20, "--layers", 2, "--direction", "bi", "--dense", 8).run.learner.model
     assert [tuple(weight.shape) for weight in model.recurrent.weight_hidden] == 4 * [(4, 20, 5)]
     assert tuple(model.recurrent.weight_input[2].shape) == (4, 20, 10)
     assert tuple(model.dense.weight.shape) == (4, 2, 10)
     assert model.output.in_features == 8
-    assert world.usual().run.model.dense is None
+    assert world.usual().run.learner.model.dense is None
 
 
 @row("train", "--dropout")
 def dropout(world: World) -> None:
     def spread(prepared: Prepared) -> float:
-        model = prepared.run.model.train()
+        model = prepared.run.learner.model.train()
         first, second = (model(prepared.batches[0].x)[0] for _ in range(2))
         return float((first - second).abs().max())
 
@@ -119,8 +120,8 @@ def init(world: World) -> None:
     start.save(world.folder / "start.pt")
     found = world.prepared("--init", world.folder / "start.pt", small=UNSIZED).run
     for name, weight in start.model.state_dict().items():
-        assert torch.equal(found.model.state_dict()[name], weight), name
-    assert np.array_equal(found.normalisation.mean, start.normalisation.mean)
+        assert torch.equal(found.learner.model.state_dict()[name], weight), name
+    assert np.array_equal(found.inputs.batches.normalisation.mean, start.normalisation.mean)
 
 
 @row("train", "--seed")
@@ -135,8 +136,8 @@ def seed(world: World) -> None:
 
 @row("train", "--phones")
 def phones(world: World) -> None:
-    assert world.prepared("--phones", "corpus").run.phones == ("AH", "IY", "M", "OW", "S", "T")
-    assert len(world.usual().run.phones) == 39
+    assert world.prepared("--phones", "corpus").run.sources.phones == ("AH", "IY", "M", "OW", "S", "T")
+    assert len(world.usual().run.sources.phones) == 39
 
 
 @row("train", "--keep-silences")
@@ -144,7 +145,7 @@ def keep_silences(world: World) -> None:
     corpus = world.respelled(lambda phones: ["sil", *phones, "sp"])
     for flags, kept in ((("--keep-silences",), {"sil", "sp"}), ((), set())):
         found = world.prepared("--phones", "corpus", *flags, corpus=corpus)
-        assert set(found.run.phones) == {"AH", "IY", "M", "OW", "S", "T"} | kept
+        assert set(found.run.sources.phones) == {"AH", "IY", "M", "OW", "S", "T"} | kept
 
 
 @row("train", "--fold")
@@ -152,9 +153,9 @@ def fold(world: World) -> None:
     table = world.folder / "table.txt"
     table.write_text("AH OW\nM\n")
     found = world.prepared("--phones", "corpus", "--fold", table)
-    assert found.run.phones == ("IY", "OW", "S", "T")
+    assert found.run.sources.phones == ("IY", "OW", "S", "T")
     spoken = {u.id: u.phones for u in read_corpus(str(world.corpus), "train").utterances}
-    for utterance in found.run.batches.store.utterances:
+    for utterance in found.run.inputs.batches.store.utterances:
         told = [phone.replace("AH", "OW") for phone in spoken[utterance.id] if phone != "M"]
         assert list(utterance.phones) == told
 
@@ -168,7 +169,7 @@ def sample_rate(world: World) -> None:
 def inputs(world: World) -> None:
     found = world.prepared("--bands", 16, "--stack", 4)
     assert found.batches[0].x.shape[-1] == 4 * 16 * 4
-    assert found.run.batches.store.energies.shape[1] == 16
+    assert found.run.inputs.batches.store.rows.shape[1] == 16
 
 
 @row("train", "--window-ms")
@@ -190,16 +191,16 @@ def stride(world: World) -> None:
 @row("train", "--dev")
 def dev(world: World) -> None:
     found = world.prepared("--dev", world.words / "test_dev93.jsonl")
-    assert {u.id for u in found.run.dev.utterances} == {f"test_dev93-{number}" for number in range(4)}
+    assert {u.id for u in found.run.inputs.dev.utterances} == {f"test_dev93-{number}" for number in range(4)}
     assert len(found.by_id) == 12
 
 
 @row("train", "--hold-out")
 def hold_out(world: World) -> None:
     few, many = world.usual(), world.prepared("--hold-out", 0.7)
-    assert [len({u.speaker for u in item.run.dev.utterances}) for item in (few, many)] == [1, 2]
-    assert {u.id for u in many.run.dev.utterances} | many.by_id.keys() == few.by_id.keys() | {
-        u.id for u in few.run.dev.utterances
+    assert [len({u.speaker for u in item.run.inputs.dev.utterances}) for item in (few, many)] == [1, 2]
+    assert {u.id for u in many.run.inputs.dev.utterances} | many.by_id.keys() == few.by_id.keys() | {
+        u.id for u in few.run.inputs.dev.utterances
     }
 
 
@@ -210,11 +211,11 @@ def alignments(world: World) -> None:
     states = {u.id: even_alignment(u.phones, counts[u.id], topology) for u in utterances}
     Alignments(topology, states).save(where)
     found = world.prepared("--alignments", where)
-    assert isinstance(found.run.objective, Frames)
+    assert isinstance(found.run.inputs.objective, Framewise)
     batch = found.batches[0]
-    targets = found.run.objective.targets(batch.lengths, batch.ids)
+    targets = found.run.inputs.objective.targets(batch.lengths, batch.ids)
     assert targets[0, : batch.lengths[0]].tolist() == states[batch.ids[0]].tolist()
-    assert found.run.model.output.out_features == 6
+    assert found.run.learner.model.output.out_features == 6
 
 
 @row("train", "--teacher", "--teacher-share")
@@ -224,29 +225,31 @@ def teacher(world: World) -> None:
     losses = {}
     for share in (0.0, 0.25, 1.0):
         found = world.prepared("--teacher", world.folder / "teacher.pt", "--teacher-share", share)
-        assert isinstance(found.run.objective, Distilled)
+        assert isinstance(found.run.inputs.objective, Distilled)
         batch = found.batches[0]
-        scores = found.run.model(batch.x)[0].detach()
-        loss, units, _ = found.run.objective.loss(scores, batch)
+        scores = found.run.learner.model(batch.x)[0].detach()
+        loss, units, _ = found.run.inputs.objective.loss(scores, batch)
         losses[share] = float(loss / units)
-    plain, units, _ = Ctc(found.run.phones).loss(scores, batch)
+    plain, units, _ = Ctc(found.run.sources.phones).loss(scores, batch)
     inside = [slice(0, int(length)) for length in batch.lengths]
     said = checkpoint.model(batch.x)[0].log_softmax(-1).detach()
     # The teacher heard the same sound by its own normalisation: in float16, and here by the run's.
     assert losses[0.0] == pytest.approx(float(plain / units), rel=1e-5)
     assert losses[0.25] == pytest.approx(0.75 * losses[0.0] + 0.25 * losses[1.0], rel=1e-5)
     assert abs(losses[1.0] - losses[0.0]) > 0.01
-    lesson = found.run.objective.lesson.of(batch)
+    posteriors = found.run.inputs.objective.posteriors.of(batch)
     assert [len(said[place, part]) for place, part in enumerate(inside)] == batch.lengths.tolist()
-    torch.testing.assert_close(lesson[0, inside[0]].exp().sum(-1), torch.ones(int(batch.lengths[0])), rtol=0, atol=0.01)
+    torch.testing.assert_close(
+        posteriors[0, inside[0]].exp().sum(-1), torch.ones(int(batch.lengths[0])), rtol=0, atol=0.01
+    )
 
 
 @row("train", "--stream")
 def stream(world: World) -> None:
     found = world.prepared("--stream", "--dev", world.words / "test_dev93.jsonl")
-    assert isinstance(found.run.batches, StreamedBatches)
-    assert found.run.batches.workers == 1
-    assert not (found.run.folder / "train.f32").exists()
+    assert isinstance(found.run.inputs.batches, StreamedBatches)
+    assert found.run.inputs.batches.workers == 1
+    assert not (found.run.record.folder / "train.f32").exists()
 
 
 @row("train", "--batch-size")
@@ -319,9 +322,9 @@ def speed(world: World) -> None:
 def optimizer(world: World) -> None:
     for name in ("soap", "rmsprop"):
         found = world.prepared("--optimizer", name)
-        assert type(found.run.optimizer).__name__.lower() == name
+        assert type(found.run.learner.optimizer).__name__.lower() == name
         assert math.isfinite(found.loss())
-    assert type(world.usual().run.optimizer).__name__ == "AdamW"
+    assert type(world.usual().run.learner.optimizer).__name__ == "AdamW"
 
 
 @row("train", "--learning-rate", "--weight-decay")
@@ -342,12 +345,12 @@ def schedule(world: World) -> None:
     rates = {}
     for name in ("cosine", "cooldown", "halving"):
         run = world.prepared("--schedule", name, "--epochs", 5).run
-        total, rates[name] = 5 * run.steps_per_epoch, []
+        total, state, rates[name] = 5 * run.inputs.steps_per_epoch, run.state, []
         late = round(0.85 * total)
-        for run.step in (0, total // 2, late, total):
+        for state.step in (0, total // 2, late, total):
             rates[name].append(run.learning_rate() / run.options.learning_rate)
-        run.last_error, run.step = 50.0, 1
-        run._count_epoch(50.0)
+        state.last_error, state.step = 50.0, 1
+        state.count_epoch(50.0)
         rates[name].append(run.learning_rate() / run.options.learning_rate)
     steps = (0, total // 2, late, total)
     assert rates["cosine"][:4] == pytest.approx([(1 + math.cos(math.pi * step / total)) / 2 for step in steps])
@@ -359,7 +362,7 @@ def schedule(world: World) -> None:
 def warmup(world: World) -> None:
     run = world.prepared("--warmup-steps", 8, "--schedule", "halving").run
     assert run.learning_rate() == pytest.approx(0.01 / 8)
-    run.step = 7
+    run.state.step = 7
     assert run.learning_rate() == pytest.approx(0.01)
 
 
@@ -367,7 +370,7 @@ def warmup(world: World) -> None:
 def clip(world: World) -> None:
     def gradient(prepared: Prepared) -> float:
         prepared.loss()
-        return math.sqrt(sum(float(p.grad.square().sum()) for p in prepared.run.model.parameters()))
+        return math.sqrt(sum(float(p.grad.square().sum()) for p in prepared.run.learner.model.parameters()))
 
     assert gradient(world.prepared("--clip", 0.001)) == pytest.approx(0.001, rel=0.01)
     assert gradient(world.prepared("--clip", 1e6)) > 0.1
@@ -377,20 +380,20 @@ def clip(world: World) -> None:
 def rounding(world: World) -> None:
     for number_format in ("int8", "int4"):
         run = (found := world.prepared("--rounding", number_format)).run
-        batch, plain = found.batches[0], run.model.eval()(found.batches[0].x)[0]
-        scores = run.scores(batch)
-        matrices = {name: weight for name, weight in run.model.named_parameters() if weight.dim() > 1}
+        batch, plain = found.batches[0], run.learner.model.eval()(found.batches[0].x)[0]
+        scores = run.learner.scores(batch)
+        matrices = {name: weight for name, weight in run.learner.model.named_parameters() if weight.dim() > 1}
         weights = {name: rounded(weight, number_format).detach() for name, weight in matrices.items()}
-        run.model.load_state_dict(weights, strict=False)
-        torch.testing.assert_close(scores, run.model(batch.x)[0])
+        run.learner.model.load_state_dict(weights, strict=False)
+        torch.testing.assert_close(scores, run.learner.model(batch.x)[0])
         assert not torch.allclose(scores, plain, atol=1e-4)
 
 
 @row("train", "--device")
 def device(world: World) -> None:
-    assert next(world.prepared("--device", "cpu").run.model.parameters()).device.type == "cpu"
+    assert next(world.prepared("--device", "cpu").run.learner.model.parameters()).device.type == "cpu"
     if torch.cuda.is_available():
-        assert next(world.prepared("--device", "cuda").run.model.parameters()).device.type == "cuda"
+        assert next(world.prepared("--device", "cuda").run.learner.model.parameters()).device.type == "cuda"
     else:
         code, _, err = world.run("train", world.corpus, "--output", world.folder / "run", "--device", "cuda")
         assert (code, "cuda" in err, (world.folder / "run").exists()) == (1, True, False)
@@ -401,7 +404,7 @@ def fused(world: World) -> None:
     found = world.prepared("--fused", "--device", "cpu")
     assert "--fused is left out: it takes AdamW and a GPU" in found.lines
     if torch.cuda.is_available():
-        assert world.prepared("--fused", "--device", "cuda").run.optimizer.defaults["fused"]
+        assert world.prepared("--fused", "--device", "cuda").run.learner.optimizer.defaults["fused"]
 
 
 @row("train", "--threads")
@@ -477,7 +480,7 @@ def bfloat16(world: World) -> None:
         def __exit__(self, *_: object) -> None: ...
 
     for able in (True, False):
-        world.patch.setattr(training, "multiplies_bfloat16", lambda able=able: able)
+        world.patch.setattr(arithmetic, "multiplies_bfloat16", lambda able=able: able)
         found = world.prepared("--bfloat16")
         with world.patch.context() as patch:
             patch.setattr(torch, "autocast", Autocast)

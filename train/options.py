@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from tetraphone.common.errors import InputError, check_types
 from tetraphone.sound.features import FeatureOptions
-from tetraphone.train.network.model import NetworkOptions
+from tetraphone.train.network.options import NetworkOptions
 
 MOST_THREADS = 1024
 """What torch's pool cannot start ends the process."""
@@ -37,7 +37,10 @@ def free(**default: Any) -> Any:
 class TrainOptions:
     """How to train; with what the corpora hold, all that decides the final weights on one machine.
 
-    Of paths the content decides, see `train.identity`.
+    Of paths the content decides, see `corpora.identity`.
+
+    Raises:
+        InputError: a value is out of its range, or two options exclude one another.
     """
 
     network: NetworkOptions = field(default_factory=NetworkOptions)
@@ -136,6 +139,14 @@ class TrainOptions:
             raise InputError("silences can only be kept as phones of --phones corpus; leave out --keep-silences")
         if not 0 < self.hold_out < 1:
             raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
+        if self.rounding != "none" and self.network.direction != "uni":
+            raise InputError(f"cannot train a {self.network.direction}-directional network for {self.rounding}")
+        if self.stream and self.phones == "corpus":
+            raise InputError("a stream is not read beforehand for its phones; leave out --phones corpus")
+        if self.alignments and (self.speed_perturbation or self.stream):
+            raise InputError("alignments hold the frames of stored features; leave out speed perturbation and streams")
+        if self.teacher and (self.alignments or self.stream):
+            raise InputError("a teacher hears stored features, for CTC; leave out alignments and streams")
 
 
 TableName = Literal["open", "timit-rnn", "timit-lstm", "wsj"]

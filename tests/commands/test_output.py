@@ -10,9 +10,9 @@ from options import commands
 
 from tetraphone.commands.main import main
 from tetraphone.common.errors import DivergedError, InputError
-from tetraphone.corpora.preparation.synthesize import SynthesisOptions
-from tetraphone.train.loop.training import train
-from tetraphone.train.network.model import NetworkOptions
+from tetraphone.corpora.preparation.options import SynthesisOptions
+from tetraphone.train.loop.run import train
+from tetraphone.train.network.options import NetworkOptions
 from tetraphone.train.options import MOST_THREADS, ReproduceOptions, TrainOptions
 
 NETWORK = "--hidden 16 --layers 1 --bands 12 --epochs 2 --batch-size 1 --threads 1"

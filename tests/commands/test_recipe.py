@@ -20,13 +20,14 @@ from tetraphone.evaluation.models import load_model
 from tetraphone.export.operators import Format, packed_shape
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import packed_layers
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data import store as data
-from tetraphone.train.loop.training import read_training_sets
-from tetraphone.train.network.model import NetworkOptions, load_checkpoint
+from tetraphone.train.data.sets import read_training_sets
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.network.options import NetworkOptions
 from tetraphone.train.options import TrainOptions
 
 DEFAULTS = TrainOptions(threads=1)

@@ -20,15 +20,14 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.native import check_phones
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import read_dictionary
-from tetraphone.corpora.preparation.synthesize import SynthesisOptions
+from tetraphone.corpora.preparation.options import SynthesisOptions
 from tetraphone.corpora.transcripts import read_fold
 from tetraphone.export.writer import export
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizeOptions
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 from tetraphone.sound.features import FeatureOptions, log_mel
-from tetraphone.train.network.model import NetworkOptions
-from tetraphone.train.network.quaternion import Initialisation
+from tetraphone.train.network.options import Initialisation, NetworkOptions
 from tetraphone.train.options import ReproduceOptions, TrainOptions
 from tetraphone.train.reproduction import wfst
 

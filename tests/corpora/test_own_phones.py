@@ -15,10 +15,11 @@ from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import read_corpus
-from tetraphone.train.loop import training
+from tetraphone.train.data.sets import read_training_sets
+from tetraphone.train.loop import inputs
 from tetraphone.train.loop.parallel import Processes
 from tetraphone.train.loop.resume import check_options
-from tetraphone.train.loop.training import Run, read_training_sets
+from tetraphone.train.loop.sources import read_sources
 from tetraphone.train.options import TrainOptions
 
 IPA = ["sil", "ɛ", "t͡s", "a\u0303", "sil"]
@@ -148,12 +149,11 @@ def test_a_stream_folds_transcripts_for_normalisation_and_batches(
     def made(*_: Any, fold: Any, **__: Any) -> Any:
         folds.append(fold)
 
-    monkeypatch.setattr(training, "streamed_normalisation", made)
-    monkeypatch.setattr(training, "StreamedBatches", made)
-    (tmp_path / "run").mkdir()
-    run = Run(tmp_path / "run", options, (str(corpus),), None, None, Processes.join("cpu"))
-    run.phone_index = {}
-    run._stream()
+    monkeypatch.setattr(inputs, "streamed_normalisation", made)
+    monkeypatch.setattr(inputs, "StreamedBatches", made)
+    processes = Processes.join("cpu")
+    sources = read_sources(options, None, (str(corpus),), tmp_path, processes, lambda line: None)
+    inputs._streamed(options, sources, (1.0,), processes)
     assert folds == [{"ɛ": "EH", "t͡s": "T", "ã": "AA"}] * 2
 
 

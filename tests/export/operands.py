@@ -29,8 +29,7 @@ def make_stack(kind: str, inputs: int, hidden: int) -> QLSTM | QRNN:
 
 
 def make_state(stack: QLSTM | QRNN) -> tuple[Tensor, ...]:
-    parts = 2 if stack.gates == 4 else 1
-    return tuple(torch.rand(parts, stack.hidden, generator=generator()).mul(1.6).sub(0.8).unbind())
+    return tuple(torch.rand(stack.parts, stack.hidden, generator=generator()).mul(1.6).sub(0.8).unbind())
 
 
 def layer_arguments(kind: Kind, number_format: str, inputs: int = 36, outputs: int = 44) -> tuple[Any, ...]:

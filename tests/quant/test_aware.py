@@ -5,16 +5,21 @@ from pathlib import Path
 
 import pytest
 import torch
+from checkpoints import make_checkpoint
 from interrupted import InProcess
 
 from tetraphone.common.errors import InputError
 from tetraphone.quant.aware import rounded
+from tetraphone.quant.options import QuantizeOptions, WeightFormat
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions, WeightFormat
+from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data import store as data
-from tetraphone.train.loop.training import Run, train
-from tetraphone.train.network.model import NetworkOptions, load_checkpoint
+from tetraphone.train.loop.parallel import Processes
+from tetraphone.train.loop.record import Record
+from tetraphone.train.loop.run import prepare, train
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.network.options import NetworkOptions
 from tetraphone.train.options import TrainOptions
 
 OPTIONS = TrainOptions(
@@ -46,14 +51,14 @@ def test_a_weight_counts_as_rounded_and_its_gradient_passes(
 def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_path: Path, average_steps: int) -> None:
     options = replace(OPTIONS, rounding="int4", average_steps=average_steps)
     result = train((str(tiny_corpus),), tmp_path / "run", options, False, lambda line: None, rounded=rounded)
-    run = Run(tmp_path / "run", options, (str(tiny_corpus),), rounded=rounded)
-    run.prepare(lambda line: None)
+    corpora, processes = (str(tiny_corpus),), Processes.join("cpu")
+    run = prepare(options, corpora, Record(tmp_path / "run"), processes, lambda line: None, rounded)
     best = load_checkpoint(tmp_path / "run" / "model.pt")
-    run.kept.load_state_dict(best.model.state_dict())
-    assert run.evaluated() == result["phone_error_rate"]
+    run.learner.kept.load_state_dict(best.model.state_dict())
+    assert run.evaluate() == result["phone_error_rate"]
     quantized, _ = quantize(best, QuantizeOptions("int4"))
-    names = [name for name, weight in run.model.named_parameters() if weight.dim() > 1]
-    counted = run.rounded_weights(run.kept)
+    names = [name for name, weight in run.learner.model.named_parameters() if weight.dim() > 1]
+    counted = run.learner.rounded_weights(run.learner.kept)
     assert sorted(counted) == sorted(names)
     exact = dict(quantized.model.named_modules())
     for name, weight in counted.items():
@@ -61,6 +66,9 @@ def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_pat
 
 
 def test_only_what_can_be_quantised_is_trained_for_it(tiny_corpus: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, rounding="int8", network=NetworkOptions(hidden=16, layers=1, direction="bi"))
+    """Also where the network is that of a checkpoint."""
+    make_checkpoint(hidden=16, layers=1, direction="bi", features=OPTIONS.features).save(tmp_path / "bi.pt")
+    network = NetworkOptions(dropout=0.0)
+    options = replace(OPTIONS, rounding="int8", network=network, init=str(tmp_path / "bi.pt"))
     with pytest.raises(InputError, match="bi-directional network for int8"):
         train((str(tiny_corpus),), tmp_path / "run", options, False, lambda line: None, rounded=rounded)

@@ -12,8 +12,9 @@ from tetraphone.common.errors import InputError
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import export
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import load, quantize, quantized_scores
-from tetraphone.quant.weights import QuantizedWeight, QuantizeOptions, quantize_frame
+from tetraphone.quant.weights import QuantizedWeight, quantize_frame
 from tetraphone.train.network.layers import QLSTM, QRNN, Recurrent
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.network.quaternion import block_matrix
@@ -265,8 +266,8 @@ def test_what_is_quantised_is_not_trained_and_keeps_the_type(kind: type[Recurren
     layers, quantized = rounded_layers(kind, True)
     linear = QuantizedLinear(nn.Linear(8, 5), "int4")
     assert not any(parameter.requires_grad for module in (quantized, linear) for parameter in module.parameters())
-    y, state = quantized(random(2, 0, 8))
-    assert (y.shape, y.dtype) == ((2, 0, 12), torch.float32)
+    y, state = quantized(random(2, 1, 8))
+    assert (y.shape, y.dtype) == ((2, 1, 12), torch.float32)
     assert [tuple(part.shape) for part in state] == [(2, 2, 12)] * layers.parts
     assert linear(random(2, 8)).dtype == torch.float32
 

@@ -1,12 +1,23 @@
 """What training changes in an utterance's features, so that the network hears more voices, microphones and places."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from tetraphone.sound.features import FeatureOptions, Frames, band_centres, hertz_of, mel_of
+from tetraphone.sound.features import (
+    FeatureOptions,
+    Frames,
+    Normalisation,
+    band_centres,
+    hertz_of,
+    mel_of,
+    quaternion_frames,
+    stack_frames,
+)
+from tetraphone.train.options import TrainOptions
 
 FLOOR = float(np.log(np.finfo(np.float32).eps))
 """Least log-mel energy: Kaldi's filter bank gives no lower one."""
@@ -127,3 +138,34 @@ class Augmentation:
     vocal_tract: VocalTract | None = None
     acoustics: Acoustics | None = None
     masks: SpecAugment | None = None
+
+    @classmethod
+    def asked(cls, options: TrainOptions) -> "Augmentation":
+        """What the options of a run ask for."""
+        return cls(
+            VocalTract() if options.vocal_tract else None,
+            Acoustics(options.acoustics) if options.acoustics else None,
+            SpecAugment() if options.spec_augment else None,
+        )
+
+    def network_input(
+        self,
+        mel: Frames,
+        options: FeatureOptions,
+        normalisation: Normalisation,
+        random: np.random.Generator | None,
+        other: Callable[[np.random.Generator], Frames],
+    ) -> Frames:
+        """[network frames, options.inputs] of an utterance's log-mel energies, changed as `random` draws, if given.
+
+        Args:
+            other: draws the log-mel energies that may serve as noise.
+        """
+        if random is not None and self.vocal_tract is not None:
+            mel = self.vocal_tract.apply(mel, options, random)
+        if random is not None and self.acoustics is not None:
+            mel = self.acoustics.apply(mel, other(random), options, random)
+        frames = normalisation.apply(quaternion_frames(mel))
+        if random is not None and self.masks is not None:
+            self.masks.apply(frames, random)
+        return stack_frames(frames, options)

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import wait
@@ -32,30 +32,12 @@ from tetraphone.sound.features import FeatureOptions, Frames, Normalisation, log
 from tetraphone.sound.stretches import bytes_of
 
 from .augment import Augmentation
-from .store import Batch, augmented_input, energies_at, normalisation_of, padded
+from .batches import Batch, Problems, padded
+from .store import energies_at, normalisation_of
 
-FIRST_PROBLEMS = 20
-"""Faulty utterances that are named; the others are counted."""
 NORMALISATION_UTTERANCES = 2000
 GLIMPSES = 1000
 """Recordings whose digests wait for one another."""
-
-
-@dataclass
-class Problems:
-    """What was left out."""
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-    """The first FIRST_PROBLEMS, each with its fault."""
-
-    def __bool__(self) -> bool:
-        return self.count > 0
-
-    def add(self, problem: str) -> None:
-        self.count += 1
-        if len(self.first) < FIRST_PROBLEMS:
-            self.first.append(problem)
 
 
 @dataclass(frozen=True)
@@ -127,7 +109,7 @@ class _Features(Dataset[StreamedBatch]):
             return kept[int(random.integers(len(kept)))][1]
 
         inputs = [
-            augmented_input(mel, self.options, self.normalisation, random, self.augmentation, other)
+            self.augmentation.network_input(mel, self.options, self.normalisation, random, other)
             for _, mel, random in kept
         ]
         utterances = tuple(item.utterance for item, _, _ in kept)
@@ -211,8 +193,9 @@ class StreamedBatches:
         self.limits = {"max_cuts": batch_size, "max_duration": batch_seconds}
         self.buffer = buffer
         self.bins = self._estimate_bins(buckets)
-        self.problems = Problems()
+        self.left_out = Problems()
         """Of the epoch begun last: manifest lines, and utterances of this process that could not be used."""
+        self.normalisation = normalisation
         self.features = _Features(options, normalisation, phone_index, augmentation, tuple(speeds))
         self.workers = workers
         self._tasks = _Tasks()
@@ -226,18 +209,18 @@ class StreamedBatches:
         Raises:
             InputError: no utterance was usable, or a worker died.
         """
-        self.problems = Problems()
-        self._tasks.coming = islice(self._shares(epoch, self.problems.add), skip, None)
+        self.left_out = Problems()
+        self._tasks.coming = islice(self._shares(epoch, self.left_out.add), skip, None)
         seen = False
         for batch in self._computed():
             for problem in batch.problems:
-                self.problems.add(problem)
+                self.left_out.add(problem)
             seen = seen or bool(batch.utterances)
             yield batch
         if not seen and not skip:
             raise InputError(
                 f"no utterance of {', '.join(self.corpora)} is usable; "
-                f"the first of {self.problems.count} faults: {self.problems.first[0]}"
+                f"the first of {self.left_out.count} faults: {self.left_out.first[0]}"
             )
 
     def steps(self, epoch: int = 0) -> int:
@@ -249,6 +232,15 @@ class StreamedBatches:
     def notes(self) -> tuple[str, ...]:
         """Of the corpora, when `steps` has read them: as `Corpus.notes`."""
         return self.reading.notes(", ".join(self.corpora))
+
+    @property
+    def utterances(self) -> None:
+        """They are not counted: `steps` counts batches."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """None: nothing is computed before the first epoch."""
+        return ()
 
     def close(self) -> None:
         """Ends the workers; the next epoch starts new ones."""

@@ -13,11 +13,6 @@ TIMEOUT = timedelta(hours=12)
 """While the first process computes features or evaluates, the others wait; torchrun ends them all when one dies."""
 
 
-def is_first() -> bool:
-    """Whether this process is the one that writes files and speaks."""
-    return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ.get("RANK", "0") == "0"
-
-
 @dataclass(frozen=True)
 class Processes:
     """This process among those of the run."""

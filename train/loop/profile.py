@@ -10,7 +10,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from tetraphone.common.files import write_atomically
 
 if TYPE_CHECKING:
-    from .training import Run
+    from .run import Run
 
 WARMUP, STEPS = 3, 20
 PHASES = ("batch", "forward", "loss", "backward", "update")
@@ -28,8 +28,8 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
         {"steps", "milliseconds_per_step", "share": {phase: percent}, "trace"}.
     """
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes lines of its own
-    run.model.train()
-    batches = (batch for epoch in range(WARMUP + steps) for batch in run.batches.epoch(epoch))
+    run.learner.model.train()
+    batches = (batch for epoch in range(WARMUP + steps) for batch in run.inputs.batches.epoch(epoch))
     for _ in range(WARMUP):
         run.train_step(next(batches))
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if run.processes.device.type == "cuda" else [])]
@@ -42,7 +42,7 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     spent = {event.key: event.cpu_time_total / 1000 for event in averages if event.key in PHASES}
     total = sum(spent.values())
     say(averages.table(sort_by="self_cpu_time_total", row_limit=12, max_name_column_width=40))
-    trace = run.folder / TRACE
+    trace = run.record.folder / TRACE
     if run.processes.first:
         with write_atomically(trace) as temporary:
             profiler.export_chrome_trace(str(temporary))

@@ -7,16 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tetraphone.common.errors import InputError
+from tetraphone.train.network.model import read_content
 from tetraphone.train.options import TrainOptions
 
-COOLDOWN = 0.3
-"""Share of the steps over which the learning rate of the schedule `cooldown` falls."""
-CONSTANT = {"cosine": 0.0, "cooldown": 1 - COOLDOWN, "halving": 1.0}
-"""Share of the epochs during which a schedule's learning rate does not depend on how many there will be."""
-ROUNDS = {"device": "device", "threads": "processor threads", "processes": "processes"}
-"""What changes the order in which sums are taken, and so their last bits: a run may go on with another, but says so."""
-STATE = ("step", "epoch", "batch", "best", "last_error", "scale", "loss_sum", "loss_batches", "infinite")
-"""Attributes of a run that a checkpoint keeps."""
+from . import state
+from .schedule import CONSTANT
 
 
 def recorded(options: dict[str, Any]) -> dict[str, Any]:
@@ -27,6 +22,20 @@ def recorded(options: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def saved_content(path: Path, options: TrainOptions) -> dict[str, Any] | None:
+    """The content of a run's last checkpoint, None before the first.
+
+    Raises:
+        InputError: the file is damaged, or of other options.
+    """
+    if not path.exists():
+        return None
+    content = read_content(path)
+    check_state(content, path)
+    check_options(content, path, options)
+    return content
+
+
 def check_state(content: dict[str, Any], path: Path) -> None:
     """Whether a checkpoint's content, of the file `path`, is that of a run which this version can continue.
 
@@ -34,7 +43,7 @@ def check_state(content: dict[str, Any], path: Path) -> None:
         InputError: it is not.
     """
     training = content.get("training") or {}
-    if not {*STATE, "optimizer"} <= training.keys() or not isinstance(content.get("options"), dict):
+    if not {*state.NAMES, "optimizer"} <= training.keys() or not isinstance(content.get("options"), dict):
         raise InputError(f"{path} does not hold the state of a run; put back the last.pt of this one, or train anew")
     if "used" not in training:
         raise InputError(f"{path} is of an older version, which did not note what its corpora held; train anew")
@@ -67,12 +76,3 @@ def check_sources(content: dict[str, Any], path: Path, sources: Mapping[str, str
     before = content["training"]["sources"]
     if changed := sorted(name for name in before | sources if before.get(name) != sources.get(name)):
         raise InputError(f"the {' and the '.join(changed)} changed since {path} was made; train anew")
-
-
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Lines that tell by what the last bits of a continued run will differ from those of an uninterrupted one."""
-    return [
-        f"goes on with {name} {now[key]} instead of {before.get(key)}: sums round differently in their last bits"
-        for key, name in ROUNDS.items()
-        if before.get(key) != now[key]
-    ]

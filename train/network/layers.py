@@ -7,25 +7,16 @@ torch's fused kernels.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError, typed
 
-from .quaternion import (
-    Initialisation,
-    block_matrix,
-    check_alike,
-    check_quaternion_size,
-    check_tensor,
-    eight_products,
-    initial_components,
-)
+from .kinds import LAYER_KINDS, KindName, LayerKind
+from .options import Direction, Initialisation, check_dropout, check_quaternion_size
+from .quaternion import block_matrix, check_alike, check_tensor, eight_products, initial_components
 
-Direction = Literal["uni", "bi", "bi-shared"]
-"""Forward in time; both ways with weights of their own; both ways with one set of weights (the paper's counts)."""
 State = tuple[Tensor, ...]
 """(h,) of an RNN, (h, c) of an LSTM; each [layers · directions, batch, hidden], a layer's directions side by side."""
 
@@ -103,12 +94,6 @@ def checked_lengths(lengths: Tensor | Sequence[int], x: Tensor) -> Tensor:
         if least < 1 or most > x.shape[1]:
             raise InputError(f"lengths from {least} to {most}; an utterance of this batch has 1 to {x.shape[1]} frames")
     return lengths.long()  # bytes would be taken for a mask, not for places
-
-
-def check_dropout(dropout: float) -> None:
-    """Raises InputError: it is no probability below 1."""
-    if not 0 <= typed("dropout", float, dropout) < 1:
-        raise InputError(f"dropout is {dropout}; give a probability of at least 0 and below 1")
 
 
 def _check_sources(generator: torch.Generator, bias: bool, initialisation: Initialisation) -> None:
@@ -214,8 +199,8 @@ class Recurrent(nn.Module):
             is none, or an argument not of its type.
     """
 
-    gates: int
-    quaternion: bool
+    kind: LayerKind
+    """See `LAYER_KINDS`."""
 
     def __init__(
         self,
@@ -259,9 +244,19 @@ class Recurrent(nn.Module):
         return nn.Parameter(deviation * torch.randn(self.gates * self.hidden, columns, generator=generator))
 
     @property
+    def quaternion(self) -> bool:
+        """Whether products are Hamilton products."""
+        return self.kind.quaternion
+
+    @property
+    def gates(self) -> int:
+        """Blocks of rows in a weight."""
+        return self.kind.gates
+
+    @property
     def parts(self) -> int:
         """Tensors of the state: see `State`."""
-        return 2 if self.gates == 4 else 1
+        return self.kind.states
 
     def matrix(self, weight: Tensor) -> Tensor:
         """The real matrix [gates · hidden, columns] of one of this stack's weights, gate after gate."""
@@ -314,14 +309,14 @@ class Recurrent(nn.Module):
             x = x.masked_fill(padding[..., None], 0.0)
         if backward:
             x = self._reverse(x, lengths)
-        if lengths is not None and self.gates == 4:
+        if lengths is not None and self.kind.gated:
             # One more input, 1 in padding, shuts the input gate and holds the forget gate open: c stays as it was.
             x = torch.cat([x, padding[..., None].to(x.dtype)], dim=-1)
             hold = w.new_tensor([-HOLD, HOLD, 0.0, 0.0]).repeat_interleave(self.hidden)
             w = torch.cat([w, hold[:, None]], dim=-1)
         parameters = [w, r, bias, torch.zeros_like(bias)]
         initial = [part.unsqueeze(0).contiguous() for part in state]
-        if self.gates == 4:
+        if self.kind.operator == "lstm":
             compiled = torch.compiler.is_compiling() and torch.is_grad_enabled()
             y, *last = (_lstm_apart if compiled else _lstm)(x, initial, parameters, self.training)
         else:
@@ -356,25 +351,25 @@ class Recurrent(nn.Module):
 class RNN(Recurrent):
     """h = tanh(W x + R h + b)."""
 
-    gates, quaternion = 1, False
+    kind = LAYER_KINDS["rnn"]
 
 
 class LSTM(Recurrent):
     """Without peepholes, gates in torch's order: input, forget, cell, output."""
 
-    gates, quaternion = 4, False
+    kind = LAYER_KINDS["lstm"]
 
 
 class QRNN(Recurrent):
     """h = tanh(W ⊗ x + R ⊗ h + b), the activation on each component."""
 
-    gates, quaternion = 1, True
+    kind = LAYER_KINDS["qrnn"]
 
 
 class QLSTM(Recurrent):
     """An LSTM whose products are Hamilton products; its gates act on each component."""
 
-    gates, quaternion = 4, True
+    kind = LAYER_KINDS["qlstm"]
 
 
-KINDS: dict[str, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "qrnn": QRNN, "qlstm": QLSTM}
+KINDS: dict[KindName, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "qrnn": QRNN, "qlstm": QLSTM}

@@ -5,86 +5,27 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.common.errors import InputError, typed
 from tetraphone.common.files import revision, write_atomically
-from tetraphone.common.native import check_network, check_phones
+from tetraphone.common.native import check_phones
 from tetraphone.common.phones import ARPABET
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.sound.features import FeatureOptions, Normalisation
 
-from .layers import KINDS, Direction, QuaternionLinear, Recurrent, State, check_dropout
-from .quaternion import Initialisation, check_quaternion_size
+from .layers import KINDS, QuaternionLinear, Recurrent, State
+from .options import Initialisation, NetworkOptions
 
 CHECKPOINT_FORMAT = 1
-WIDEST_DENSE = 32768
 
 
 def outputs(phones: Sequence[str], states: int) -> int:
     """Outputs of a network: the blank and the phones, or the states of every phone (see `Checkpoint.states`)."""
     return states * len(phones) if states else len(phones) + 1
-
-
-@dataclass(frozen=True)
-class NetworkOptions:
-    """The recurrent stack; a real layer gives the scores."""
-
-    kind: Literal["qlstm", "qrnn", "lstm", "rnn"] = "qlstm"
-    """Recurrent layers: quaternion or real, LSTM or simple."""
-    hidden: int = 256
-    """Reals of a layer's hidden state (four to a quaternion)."""
-    layers: int = 3
-    """Recurrent layers."""
-    direction: Direction = "uni"
-    """uni streams and can be exported; bi reads whole utterances; bi-shared does so with one set of weights."""
-    dropout: float = 0.1
-    """Probability of zeroing a value between layers, in training."""
-    dense: int = 0
-    """Reals of a dense tanh layer behind the recurrent ones, as in the paper's WSJ networks; 0: none."""
-    initialisation: Initialisation = field(default_factory=lambda: Initialisation(axis="centred"))
-    """Algorithm 1; the centred imaginary unit learns faster than the paper's under CTC."""
-
-    def __post_init__(self) -> None:
-        check_types(self)
-        check_dropout(self.dropout)
-        if not 0 <= self.dense <= WIDEST_DENSE:
-            raise InputError(f"dense is {self.dense}; give the reals of a layer, up to {WIDEST_DENSE}, or 0 for none")
-        self.check(inputs=4, outputs=1)
-
-    def check(self, inputs: int, outputs: int) -> None:
-        """Refuses sizes that no recogniser could run; of a network that is never exported, those that it cannot have.
-
-        Raises:
-            InputError: names the size and the limit.
-        """
-        if self.quaternion and self.direction == "uni" and not self.dense:
-            check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
-            return
-        for name, size in (("hidden", self.hidden), ("layers", self.layers), ("outputs", outputs)):
-            if typed(name, int, size) < 1:
-                raise InputError(f"{name} is {size}; it must be at least 1")
-        if self.quaternion:
-            check_quaternion_size(self.hidden, "hidden")
-            check_quaternion_size(self.dense or 4, "dense")
-
-    @property
-    def quaternion(self) -> bool:
-        """Whether the layers are quaternion ones; the output layer is real in any case."""
-        return KINDS[self.kind].quaternion
-
-    def parameters(self, inputs: int, outputs: int) -> int:
-        """How many reals the network learns: what the paper calls its parameters."""
-        kind, share = KINDS[self.kind], 4 if self.quaternion else 1
-        width = self.hidden * (1 if self.direction == "uni" else 2)
-        sets = 2 if self.direction == "bi" else 1
-        rows, columns = kind.gates * self.hidden, [inputs] + (self.layers - 1) * [width]
-        recurrent = sum(sets * rows * ((column + self.hidden) // share + 1) for column in columns)
-        dense = self.dense * (width // share + 1)
-        return recurrent + dense + outputs * ((self.dense or width) + 1)
 
 
 def _linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

@@ -6,34 +6,15 @@ et al., Quaternion Recurrent Neural Networks, ICLR 2019.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.common.errors import InputError
 
-
-@dataclass(frozen=True)
-class Initialisation:
-    """Algorithm 1, with a choice where the paper is open. Real layers read the criterion alone.
-
-    Raises:
-        InputError: a choice is none of those.
-    """
-
-    criterion: Literal["glorot", "he"] = "glorot"
-    """σ = 1/√(2(n_in + n_out)) or 1/√(2 n_in), n counted in quaternions."""
-    modulus: Literal["chi", "uniform"] = "chi"
-    """Modulus of a weight: σ times chi of four degrees of freedom, so E|w|² = 4σ² (the paper's derivation, its authors'
-    code), or uniform in [−σ, σ] (the paper's Algorithm 1)."""
-    axis: Literal["paper", "centred"] = "paper"
-    """Imaginary unit: parts from U[0, 1], so that all three share a sign (the paper), or uniform on the sphere."""
-
-    def __post_init__(self) -> None:
-        check_types(self)
+from .options import Initialisation, check_quaternion_size
 
 
 class Term(NamedTuple):
@@ -82,18 +63,6 @@ products where the sign table has sixteen. The halves of the original stand with
 
 BLOCK_ROWS = 400
 """Rows of input multiplied at a time: of 200 to 3,200 the fastest at 1,024 reals, since the sums stay in the cache."""
-
-
-def check_quaternion_size(size: int, name: str) -> int:
-    """Returns the number of quaternions in `size` reals.
-
-    Raises:
-        InputError: `size` is not a positive multiple of 4.
-    """
-    size = typed(name, int, size)
-    if size < 1 or size % 4:
-        raise InputError(f"{name} is {size} reals; a quaternion layer needs a positive multiple of 4")
-    return size // 4
 
 
 def check_tensor(name: str, value: object) -> None:

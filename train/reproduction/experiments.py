@@ -17,11 +17,12 @@ from tetraphone.corpora.preparation.timit import folded, read_timit, scored
 from tetraphone.corpora.sources import corpus_parts
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.features import FeatureOptions
+from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.data.store import FeatureStore, extract
-from tetraphone.train.loop.training import MODEL, read_training_sets
-from tetraphone.train.network.model import NetworkOptions, load_checkpoint
-from tetraphone.train.network.quaternion import Initialisation
-from tetraphone.train.objectives.objective import evaluate_store
+from tetraphone.train.loop.record import MODEL
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.network.options import Initialisation, NetworkOptions
+from tetraphone.train.objectives.ctc import evaluate_store
 from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
 
 from .hybrid import Words, align, between_silences, fold_timit, measure, write_folded

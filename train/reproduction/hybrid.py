@@ -14,11 +14,15 @@ from tetraphone.corpora.preparation.timit import TO_39, TO_48
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.recognition.ctc import log_softmax
 from tetraphone.recognition.scoring import Errors
+from tetraphone.train.data.sets import phone_set
 from tetraphone.train.data.store import FeatureStore, extract
-from tetraphone.train.loop.training import MODEL, phone_set, train
-from tetraphone.train.network.model import Checkpoint, NetworkOptions, load_checkpoint
+from tetraphone.train.loop.record import MODEL
+from tetraphone.train.loop.run import train
+from tetraphone.train.network.model import Checkpoint, load_checkpoint
+from tetraphone.train.network.options import NetworkOptions
+from tetraphone.train.objectives.framewise import Alignments
 from tetraphone.train.objectives.hmm import Alignment, Topology, even_alignment, force, log_priors, timed_alignment
-from tetraphone.train.objectives.objective import Alignments, enumerate_scores
+from tetraphone.train.objectives.objective import enumerate_scores
 from tetraphone.train.options import TrainOptions, default_threads
 
 SILENCE = "SIL"

@@ -13,7 +13,8 @@ import torch
 
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.train.loop.parallel import Processes
-from tetraphone.train.loop.training import Run
+from tetraphone.train.loop.record import Record
+from tetraphone.train.loop.run import prepare
 from tetraphone.train.pictures import draw_tradeoff
 
 from .hybrid import SCALE
@@ -72,11 +73,13 @@ def step_seconds(table: Table, folder: Path) -> dict[str, float]:
         setting = table.settings[row.condition]
         options = replace(row.options(setting), threads=1)
         processes = Processes.join(options.device)
-        runs[row.name] = run = Run(folder / "timed", options, setting.corpora, setting.features, processes=processes)
-        run.prepare(lambda _: None)
-        run.model.train()
+        record = Record(folder / "timed", setting.features)
+        runs[row.name] = run = prepare(options, setting.corpora, record, processes, lambda _: None)
+        run.learner.model.train()
     spent: dict[str, list[float]] = {name: [] for name in runs}
-    batches = {name: (batch for epoch in count() for batch in run.batches.epoch(epoch)) for name, run in runs.items()}
+    batches = {
+        name: (batch for epoch in count() for batch in run.inputs.batches.epoch(epoch)) for name, run in runs.items()
+    }
     for step in range(TIMED_STEPS + 1):
         for name, run in runs.items():
             batch = next(batches[name])

@@ -14,7 +14,7 @@ from tetraphone.common.errors import DivergedError, InputError
 from tetraphone.common.files import made_for, write_atomically, writing
 from tetraphone.common.progress import Progress
 from tetraphone.train.data.store import end_with_parent
-from tetraphone.train.loop.training import train
+from tetraphone.train.loop.run import train
 from tetraphone.train.options import TrainOptions
 
 RATES = (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)

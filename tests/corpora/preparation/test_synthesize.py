@@ -17,14 +17,8 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.preparation import synthesize as module
-from tetraphone.corpora.preparation.synthesize import (
-    SynthesisOptions,
-    phone_table,
-    phone_times,
-    plan,
-    sentences,
-    synthesize,
-)
+from tetraphone.corpora.preparation.options import SynthesisOptions
+from tetraphone.corpora.preparation.synthesize import phone_table, phone_times, plan, sentences, synthesize
 
 SMALL = SynthesisOptions(train=12, dev=4, test=4, speakers=5)
 needs_espeak = pytest.mark.skipif(

@@ -24,8 +24,9 @@ from tetraphone.sound.audio import read_recording
 from tetraphone.sound.features import FeatureOptions, Normalisation, log_mel, network_input
 from tetraphone.train.data import store as data
 from tetraphone.train.data.augment import Augmentation, SpecAugment, VocalTract
-from tetraphone.train.data.store import FeatureStore, buckets, collate, extract
-from tetraphone.train.objectives.objective import Ctc
+from tetraphone.train.data.batches import buckets, collate
+from tetraphone.train.data.store import FeatureStore, extract
+from tetraphone.train.objectives.ctc import Ctc
 
 OPTIONS = FeatureOptions(bands=12)
 INDEX = {phone: position + 1 for position, phone in enumerate(ARPABET)}
@@ -143,7 +144,7 @@ def test_features_are_computed_once_and_again_when_they_would_differ(
     written = path.stat().st_mtime_ns
     extract(two, OPTIONS, path, (1.0,), 1)
     assert path.stat().st_mtime_ns == written
-    assert extract(two, replace(OPTIONS, bands=14), path, (1.0,), 1).energies.shape[1] == 14
+    assert extract(two, replace(OPTIONS, bands=14), path, (1.0,), 1).rows.shape[1] == 14
     assert extract(two, OPTIONS, path, (1.0, 0.9), 1).ends.shape == (2, 2)
     assert extract(utterances[:3], OPTIONS, path, (1.0,), 1).utterances == utterances[:3]
 

@@ -56,7 +56,7 @@ def test_an_epoch_holds_each_utterance_once_with_its_features(
             assert not batch.x[place, length:].any()
             spoken = batch.targets[place, : int(batch.target_lengths[place])].tolist()
             assert spoken == [INDEX[phone] for phone in utterances[utterance.id].phones]
-    assert batches.problems.count == 0
+    assert batches.left_out.count == 0
 
 
 def test_batches_hold_no_more_than_their_seconds(manifests: Path, utterances: dict[str, Utterance]) -> None:

@@ -14,11 +14,14 @@ from checkpoints import make_checkpoint
 from interrupted import InProcess, silent, warm
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.progress import is_first
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data import store as data
-from tetraphone.train.loop.parallel import Processes, is_first
-from tetraphone.train.loop.training import METRICS, MODEL, read_metrics, train
-from tetraphone.train.network.model import NetworkOptions, load_checkpoint
+from tetraphone.train.loop.parallel import Processes
+from tetraphone.train.loop.record import METRICS, MODEL, read_metrics
+from tetraphone.train.loop.run import train
+from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.network.options import NetworkOptions
 from tetraphone.train.options import TrainOptions
 
 OPTIONS = TrainOptions(

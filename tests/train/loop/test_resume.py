@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 import torch
 from interrupted import InProcess, silent
-from test_training import OPTIONS, stop_after_an_epoch
+from runs import OPTIONS, stop_after_an_epoch
 
 from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import locked
 from tetraphone.corpora import identity
 from tetraphone.train.data import store as data
-from tetraphone.train.loop import training
-from tetraphone.train.loop.training import train
+from tetraphone.train.loop import arithmetic
+from tetraphone.train.loop.run import train
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 
@@ -162,10 +162,10 @@ def test_a_run_goes_on_in_the_arithmetic_that_it_began_with(
         return autocast(device, dtype, enabled=False)
 
     monkeypatch.setattr(torch, "autocast", watched)
-    monkeypatch.setattr(training, "multiplies_bfloat16", lambda: began)
+    monkeypatch.setattr(arithmetic, "multiplies_bfloat16", lambda: began)
     stop_after_an_epoch(tiny_corpus, folder, options, monkeypatch)
     assert set(asked) == {began}
-    monkeypatch.setattr(training, "multiplies_bfloat16", lambda: able)
+    monkeypatch.setattr(arithmetic, "multiplies_bfloat16", lambda: able)
     if began:
         with pytest.raises(InputError, match=r"last.pt was trained in bfloat16, .* no instructions; go on where"):
             train((str(tiny_corpus),), folder, options, True, told.append)
@@ -212,6 +212,50 @@ def test_a_stream_of_other_content_is_refused(corpus: Path, tiny_corpus: Path, t
         change(elsewhere)
         with pytest.raises(InputError, match=CHANGED):
             train((str(elsewhere),), tmp_path / "run", options, True, silent)
+
+
+def test_resuming_what_was_never_started_is_refused(tiny_corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no run .*absent"):
+        train((str(tiny_corpus),), tmp_path / "absent", OPTIONS, True, silent)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (replace(OPTIONS, seed=2, clip=1.0), "clip, seed"),
+        (replace(OPTIONS, network=replace(OPTIONS.network, hidden=32)), "hidden"),
+        (replace(OPTIONS, features=replace(OPTIONS.features, bands=13)), "bands"),
+    ],
+)
+def test_resuming_with_other_options_is_refused_by_name(
+    tiny_corpus: Path, whole: Path, options: TrainOptions, named: str
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.iterdir()}
+    with pytest.raises(InputError, match=rf"last.pt was made with other options \({named}\)"):
+        train((str(tiny_corpus),), whole, options, True, silent)
+    assert {path: path.stat().st_mtime_ns for path in whole.iterdir()} == before
+
+
+def test_a_run_older_than_an_option_resumes_without_it(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+    folder = tmp_path / "older"
+    shutil.copytree(whole, folder)
+    content = torch.load(folder / "last.pt", weights_only=True)
+    del content["options"]["average_steps"]
+    torch.save(content, folder / "last.pt")
+    assert train((str(tiny_corpus),), folder, OPTIONS, True, silent)["steps"] == content["training"]["step"]
+    with pytest.raises(InputError, match=r"\(average_steps\)"):
+        train((str(tiny_corpus),), folder, replace(OPTIONS, average_steps=3), True, silent)
+
+
+def test_resuming_on_another_corpus_is_refused(whole: Path) -> None:
+    with pytest.raises(InputError, match=r"no manifest other\.jsonl"):
+        train(("other.jsonl",), whole, OPTIONS, True, silent)
+
+
+def test_resuming_from_a_damaged_checkpoint_is_refused(tiny_corpus: Path, whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "last.pt").write_bytes((whole / "last.pt").read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"last\.pt"):
+        train((str(tiny_corpus),), tmp_path, OPTIONS, True, silent)
 
 
 # Locks and leavings.

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tetraphone.train.network.layers import KINDS, Direction, Recurrent, State
+from tetraphone.train.network.layers import KINDS, Recurrent, State
+from tetraphone.train.network.options import Direction
 
 Kind = Literal["rnn", "lstm", "qrnn", "qlstm"]
 

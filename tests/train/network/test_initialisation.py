@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from tetraphone.train.network.layers import KINDS, QLSTM, QRNN, QuaternionLinear, Recurrent
-from tetraphone.train.network.model import AcousticModel, NetworkOptions
-from tetraphone.train.network.quaternion import Initialisation, block_matrix, initial_components, norm
+from tetraphone.train.network.model import AcousticModel
+from tetraphone.train.network.options import Initialisation, NetworkOptions
+from tetraphone.train.network.quaternion import block_matrix, initial_components, norm
 
 ROWS, COLUMNS = 150, 250
 CRITERIA: tuple[Literal["glorot", "he"], ...] = ("glorot", "he")

@@ -14,8 +14,9 @@ from torch import nn
 
 from tetraphone.common.errors import InputError
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
-from tetraphone.train.network.layers import KINDS, LSTM, QLSTM, QRNN, RNN, Direction, QuaternionLinear
-from tetraphone.train.network.model import AcousticModel, NetworkOptions
+from tetraphone.train.network.layers import KINDS, LSTM, QLSTM, QRNN, RNN, QuaternionLinear
+from tetraphone.train.network.model import AcousticModel
+from tetraphone.train.network.options import Direction, NetworkOptions
 
 
 def test_sizes_that_are_not_whole_quaternions_are_refused() -> None:

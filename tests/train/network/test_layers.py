@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 import torch
@@ -11,17 +12,18 @@ from torch import Tensor, nn
 from torch._subclasses import FakeTensorMode
 
 import tetraphone.train.network.layers
+from tetraphone.train.network.kinds import LAYER_KINDS, KindName
 from tetraphone.train.network.layers import (
     EIGHT_PRODUCTS_FROM,
     KINDS,
     QLSTM,
     QRNN,
-    Direction,
     QuaternionLinear,
     Recurrent,
     cell,
 )
-from tetraphone.train.network.model import AcousticModel, NetworkOptions
+from tetraphone.train.network.model import AcousticModel
+from tetraphone.train.network.options import Direction, NetworkOptions
 
 
 def sigmoid(value: float) -> float:
@@ -192,7 +194,7 @@ def test_numbers_of_parameters_of_directions_and_biases(kind: str) -> None:
         built = KINDS[kind](8, 12, 1, torch.Generator(), direction=direction, bias=bias)
         return sum(parameter.numel() for parameter in built.parameters())
 
-    biases = KINDS[kind].gates * 12
+    biases = LAYER_KINDS[kind].gates * 12
     assert count("uni", True) == count("uni", False) + biases
     assert count("bi", True) == 2 * count("uni", True)
     assert count("bi-shared", True) == count("uni", True)
@@ -296,3 +298,10 @@ def test_wide_linear_layers_export_as_one_product(training: bool, products: list
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         assert wide().train(training)(mode.from_tensor(random(3, 512).float())).shape == (3, 512)
     assert not products
+
+
+def test_the_table_of_kinds_is_that_of_the_classes() -> None:
+    assert list(KINDS) == list(LAYER_KINDS)
+    assert {name: layer.kind for name, layer in KINDS.items()} == LAYER_KINDS
+    assert {name: layer.__name__ for name, layer in KINDS.items()} == {name: name.upper() for name in LAYER_KINDS}
+    assert set(get_args(KindName)) == set(LAYER_KINDS)

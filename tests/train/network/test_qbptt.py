@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tetraphone.train.network.layers import KINDS, QRNN, Direction, QuaternionLinear
+from tetraphone.train.network.layers import KINDS, QRNN, QuaternionLinear
+from tetraphone.train.network.options import Direction
 
 FRAMES, INPUTS, HIDDEN, OUTPUTS = 6, 2, 3, 2
 """Sizes in quaternions. A matrix of quaternions is [4, rows, columns] here, a vector [4, rows, 1]."""

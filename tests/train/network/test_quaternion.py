@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tetraphone.common.errors import InputError
 from tetraphone.train.network.layers import QuaternionLinear
+from tetraphone.train.network.options import check_quaternion_size
 from tetraphone.train.network.quaternion import (
     BLOCK_ROWS,
     INPUT_SUMS,
@@ -16,7 +17,6 @@ from tetraphone.train.network.quaternion import (
     SIGN_TABLE,
     WEIGHT_SUMS,
     block_matrix,
-    check_quaternion_size,
     conjugate,
     eight_products,
     hamilton_product,

@@ -10,8 +10,9 @@ from networks import Kind, both_ways, every_direction, every_kind, network, rand
 from torch import Tensor
 
 from tetraphone.sound.features import FeatureOptions, Normalisation
-from tetraphone.train.network.layers import Direction, Recurrent
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
+from tetraphone.train.network.layers import Recurrent
+from tetraphone.train.network.model import AcousticModel, Checkpoint, load_checkpoint
+from tetraphone.train.network.options import Direction, NetworkOptions
 
 
 def pad(x: Tensor, lengths: list[int], filler: float) -> Tensor:

@@ -21,10 +21,11 @@ from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.manifest import write_part
 from tetraphone.corpora.preparation.prepare import _prepare, prepare_jsonl
 from tetraphone.corpora.preparation.timit import read_timit
-from tetraphone.train.loop.training import read_metrics
-from tetraphone.train.network.model import AcousticModel, NetworkOptions
+from tetraphone.train.loop.record import read_metrics
+from tetraphone.train.network.model import AcousticModel
+from tetraphone.train.network.options import NetworkOptions
+from tetraphone.train.objectives.framewise import Alignments, Framewise
 from tetraphone.train.objectives.hmm import Topology
-from tetraphone.train.objectives.objective import Alignments, Frames
 from tetraphone.train.options import ReproduceOptions
 from tetraphone.train.reproduction import experiments
 from tetraphone.train.reproduction.experiments import (
@@ -95,7 +96,7 @@ def test_the_search_finds_the_best_rate_of_a_valley_and_asks_for_none_twice(best
 
 def test_the_loss_of_frames_is_that_of_each_utterance_alone() -> None:
     topology = Topology(("a", "b"), 2)
-    objective = Frames(Alignments(topology, {"u": np.array([0, 1, 1]), "v": np.array([2, 3])}))
+    objective = Framewise(Alignments(topology, {"u": np.array([0, 1, 1]), "v": np.array([2, 3])}))
     scores = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1), requires_grad=True)
     batch = _Batch(torch.tensor([3, 2]), ("u", "v"))
     loss, frames, left_out = objective.loss(scores, batch)  # type: ignore[arg-type]
@@ -115,7 +116,7 @@ class _Batch:
 
 @pytest.mark.parametrize(("name", "length"), [("u", 4), ("nobody", 3)])
 def test_an_alignment_that_does_not_fit_is_named(name: str, length: int) -> None:
-    objective = Frames(Alignments(Topology(("a",), 1), {"u": np.array([0, 0, 0])}))
+    objective = Framewise(Alignments(Topology(("a",), 1), {"u": np.array([0, 0, 0])}))
     with pytest.raises(InputError, match=f"{name} has {length} frames"):
         objective.targets(torch.tensor([length]), [name])
 

@@ -21,7 +21,7 @@ from tetraphone.corpora.corpus import Corpus
 from tetraphone.evaluation.evaluate import evaluate
 from tetraphone.evaluation.models import load_model
 from tetraphone.train.data import store as data
-from tetraphone.train.loop.training import read_training_sets
+from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 

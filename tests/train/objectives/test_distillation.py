@@ -1,4 +1,4 @@
-"""Distillation: what the teacher says of each frame, the loss, and runs with a teacher."""
+"""Distillation: the teacher's posteriors of each frame, the loss, and runs with a teacher."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +14,16 @@ from tetraphone.corpora.corpus import read_corpus
 from tetraphone.recognition.ctc import score_index
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.augment import Acoustics, Augmentation
-from tetraphone.train.data.store import Batch, FeatureStore, collate, extract
-from tetraphone.train.loop.training import SPEEDS, read_metrics, train
-from tetraphone.train.network.model import AcousticModel, Checkpoint, NetworkOptions, load_checkpoint
-from tetraphone.train.objectives import teacher
-from tetraphone.train.objectives.objective import Ctc
-from tetraphone.train.objectives.teacher import Distilled, listen
+from tetraphone.train.data.batches import Batch, collate
+from tetraphone.train.data.store import FeatureStore, extract
+from tetraphone.train.loop.inputs import SPEEDS
+from tetraphone.train.loop.record import read_metrics
+from tetraphone.train.loop.run import train
+from tetraphone.train.network.model import AcousticModel, Checkpoint, load_checkpoint
+from tetraphone.train.network.options import NetworkOptions
+from tetraphone.train.objectives import distillation
+from tetraphone.train.objectives.ctc import Ctc
+from tetraphone.train.objectives.distillation import Distilled, teacher_posteriors
 from tetraphone.train.options import TrainOptions
 
 FEATURES = FeatureOptions(bands=12)
@@ -60,17 +64,17 @@ def batch_of(store: FeatureStore, indices: list[int], seed: int) -> Batch:
     return collate(store, indices, FEATURES, store.normalisation(), score_index(ARPABET), [seed], noisy)
 
 
-def test_a_lesson_holds_the_teachers_posteriors_of_the_unchanged_utterance_at_its_speed(
+def test_the_posteriors_are_the_teachers_of_the_unchanged_utterance_at_its_speed(
     store: FeatureStore, tmp_path: Path
 ) -> None:
     master = checkpoint(store, 1)
-    lesson = listen([master], store, tmp_path / "teacher.f16", CPU, False)
+    posteriors = teacher_posteriors([master], store, tmp_path / "teacher.f16", CPU, False)
     master.model.eval()
     speeds = set()
     for seed in range(4):
         batch = batch_of(store, [5, 0, 7], seed)
         speeds |= set(batch.speeds)
-        said = lesson.of(batch)
+        said = posteriors.of(batch)
         assert said.shape == (3, int(batch.lengths.max()), len(ARPABET) + 1)
         for place, (index, speed) in enumerate(zip(batch.indices, batch.speeds, strict=True)):
             alone = collate(store, [index], FEATURES, master.normalisation, score_index(ARPABET), speed=speed)
@@ -81,28 +85,28 @@ def test_a_lesson_holds_the_teachers_posteriors_of_the_unchanged_utterance_at_it
     assert speeds == {0, 1, 2}
 
 
-def test_a_teacher_listens_once(store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posteriors_are_computed_once(store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, calls = tmp_path / "teacher.f16", []
-    listening = teacher._listen
-    monkeypatch.setattr(teacher, "_listen", lambda *arguments: (calls.append(1), listening(*arguments))[1])
-    first = listen([checkpoint(store, 1)], store, path, CPU, False)
-    again = listen([checkpoint(store, 1)], store, path, CPU, False)
+    compute = distillation._compute
+    monkeypatch.setattr(distillation, "_compute", lambda *arguments: (calls.append(1), compute(*arguments))[1])
+    first = teacher_posteriors([checkpoint(store, 1)], store, path, CPU, False)
+    again = teacher_posteriors([checkpoint(store, 1)], store, path, CPU, False)
     assert len(calls) == 1
-    np.testing.assert_array_equal(first.log_posteriors, again.log_posteriors)
-    other = listen([checkpoint(store, 2)], store, path, CPU, False)
+    np.testing.assert_array_equal(first.rows, again.rows)
+    other = teacher_posteriors([checkpoint(store, 2)], store, path, CPU, False)
     assert len(calls) == 2
-    assert not np.array_equal(other.log_posteriors, again.log_posteriors)
+    assert not np.array_equal(other.rows, again.rows)
 
 
-def test_several_teachers_are_heard_as_the_normalised_mean_of_their_log_posteriors(
+def test_of_several_teachers_it_is_the_normalised_mean_of_their_log_posteriors(
     store: FeatureStore, tmp_path: Path
 ) -> None:
     masters = [checkpoint(store, 1), checkpoint(store, 2, NetworkOptions("qlstm", 16, 1))]
     masters[1].normalisation.mean[:] += 1
-    alone = [listen([master], store, tmp_path / f"{n}.f16", CPU, False) for n, master in enumerate(masters)]
-    mean = torch.stack([torch.from_numpy(one.log_posteriors.astype(np.float32)) for one in alone]).mean(0)
-    both = listen(masters, store, tmp_path / "both.f16", CPU, False)
-    said = torch.from_numpy(both.log_posteriors.astype(np.float32))
+    alone = [teacher_posteriors([master], store, tmp_path / f"{n}.f16", CPU, False) for n, master in enumerate(masters)]
+    mean = torch.stack([torch.from_numpy(one.rows.astype(np.float32)) for one in alone]).mean(0)
+    both = teacher_posteriors(masters, store, tmp_path / "both.f16", CPU, False)
+    said = torch.from_numpy(both.rows.astype(np.float32))
     torch.testing.assert_close(said, mean.log_softmax(-1), atol=8e-3, rtol=0)
 
 
@@ -110,24 +114,24 @@ def test_several_teachers_are_heard_as_the_normalised_mean_of_their_log_posterio
 def test_the_loss_is_shared_between_ctc_and_the_divergence_of_each_frame(
     share: float, store: FeatureStore, tmp_path: Path
 ) -> None:
-    lesson = listen([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
+    posteriors = teacher_posteriors([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
     batch = batch_of(store, [3, 4], 1)
     scores = torch.randn(2, int(batch.lengths.max()), len(ARPABET) + 1, generator=torch.Generator().manual_seed(1))
     divergence = 0.0
     for place, length in enumerate(batch.lengths.tolist()):
-        p, q = lesson.of(batch)[place, :length].double(), scores[place, :length].double().log_softmax(-1)
+        p, q = posteriors.of(batch)[place, :length].double(), scores[place, :length].double().log_softmax(-1)
         divergence += float((p.exp() * (p - q)).sum())
     ctc, phones, _ = Ctc(ARPABET).loss(scores, batch)
-    loss, same_phones, _ = Distilled(ARPABET, share=share, lesson=lesson).loss(scores, batch)
+    loss, same_phones, _ = Distilled(ARPABET, share=share, posteriors=posteriors).loss(scores, batch)
     assert int(same_phones) == int(phones)
     assert float(loss) == pytest.approx((1 - share) * float(ctc) + share * divergence, rel=1e-5)
 
 
-def test_a_network_that_says_the_same_diverges_by_nothing(store: FeatureStore, tmp_path: Path) -> None:
-    lesson = listen([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
+def test_a_network_of_the_same_posteriors_diverges_by_nothing(store: FeatureStore, tmp_path: Path) -> None:
+    posteriors = teacher_posteriors([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
     batch = batch_of(store, [1, 2], 3)
-    scores = lesson.of(batch).clamp_min(-60).requires_grad_()
-    loss, _, _ = Distilled(ARPABET, share=1.0, lesson=lesson).loss(scores, batch)
+    scores = posteriors.of(batch).clamp_min(-60).requires_grad_()
+    loss, _, _ = Distilled(ARPABET, share=1.0, posteriors=posteriors).loss(scores, batch)
     loss.backward()
     assert abs(float(loss.detach())) < 0.05
     assert scores.grad is not None
