@@ -65,14 +65,16 @@ def output_weight(folder: Path) -> torch.Tensor:
 
 
 def stop_after_an_epoch(corpus: Path, folder: Path, options: TrainOptions, monkeypatch: pytest.MonkeyPatch) -> None:
-    end_epoch = Run.end_epoch
+    evaluate = Run.evaluate
 
-    def stopped(run: Run, history: History | None) -> None:
-        end_epoch(run, history)
-        raise KeyboardInterrupt
+    def stopped(run: Run, history: History | None, end: bool) -> float:
+        error = evaluate(run, history, end)
+        if end:
+            raise KeyboardInterrupt
+        return error
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "end_epoch", stopped)
+        patch.setattr(Run, "evaluate", stopped)
         with pytest.raises(KeyboardInterrupt):
             train((str(corpus),), folder, options, False, silent)
 

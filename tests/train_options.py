@@ -445,6 +445,15 @@ def whole_runs(world: World) -> None:
     assert (code, "is finished" in err) == (0, True)
 
 
+@row("train", "--evaluate-every")
+def evaluate_every(world: World) -> None:
+    """Nine utterances: three steps an epoch."""
+    world.json("train", world.corpus, "--output", world.folder / "run", *SMALL, "--epochs", 2, "--evaluate-every", 2)
+    metrics = list(map(json.loads, (world.folder / "run" / "metrics.jsonl").open()))
+    assert [line["step"] for line in metrics] == [2, 3, 4, 6]
+    assert [line["epoch"] for line in metrics] == pytest.approx([2 / 3, 1, 4 / 3, 2])
+
+
 @row("train", "--profile")
 def profile(world: World) -> None:
     found = world.json("train", world.corpus, "--output", world.folder / "run", *SMALL, "--profile")

@@ -57,7 +57,7 @@ class TrainOptions:
     out. Symbols that it lacks stay as they are."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
     dev: tuple[str, ...] = free(default=())
-    """Corpora to choose the best epoch by; else the training corpora's parts dev, else held-out speakers."""
+    """Corpora to choose the best model by; else the training corpora's parts dev, else held-out speakers."""
     alignments: str = free(default="")
     """A file of the states of frames, as `tetraphone reproduce` writes, to train frame by frame; else by CTC."""
     teacher: tuple[str, ...] = free(default=())
@@ -69,6 +69,9 @@ class TrainOptions:
     """Share of the speech to hold out, by whole speakers, where no development corpus is given, 0 to 1."""
     epochs: int = 20
     """Passes over the training set."""
+    evaluate_every: int = 0
+    """Steps from one development score within an epoch to the next; model.pt has the best of these and of the epochs'
+    ends. 0: at their ends alone. The halving schedule goes by the ends in any case."""
     stream: bool = False
     """Read the corpora, or folders of lhotse's Shar archives, line by line and compute features on the way, in as many
     processes as threads: for corpora that outgrow memory and disk."""
@@ -117,7 +120,7 @@ class TrainOptions:
 
     @property
     def measure(self) -> str:
-        """The development error by which the best epoch is chosen."""
+        """The development error by which the best model is chosen."""
         return "frame_error_rate" if self.alignments else "phone_error_rate"
 
     def __post_init__(self) -> None:
@@ -126,7 +129,7 @@ class TrainOptions:
         for name in ("epochs", "batch_size", "learning_rate", "clip", "checkpoint_steps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
-        for name in ("learning_rate", "weight_decay", "warmup_steps", "average_steps"):
+        for name in ("learning_rate", "weight_decay", "warmup_steps", "average_steps", "evaluate_every"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
         if not 0 <= self.seed < 2**32:

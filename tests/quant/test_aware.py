@@ -55,7 +55,7 @@ def test_the_run_trains_and_evaluates_rounded_weights(tiny_corpus: Path, tmp_pat
     run = prepare(options, corpora, Record(tmp_path / "run"), processes, lambda line: None, rounded)
     best = load_checkpoint(tmp_path / "run" / "model.pt")
     run.learner.kept.load_state_dict(best.model.state_dict())
-    assert run.evaluate() == result["phone_error_rate"]
+    assert run.error() == result["phone_error_rate"]
     quantized, _ = quantize(best, QuantizeOptions("int4"))
     names = [name for name, weight in run.learner.model.named_parameters() if weight.dim() > 1]
     counted = run.learner.rounded_weights(run.learner.kept)

@@ -9,7 +9,6 @@ from tetraphone.common.files import append, write_atomically
 from tetraphone.corpora.identity import RECORDINGS
 
 from .events import Events
-from .state import State
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 PROBLEMS = "problems.txt"
@@ -28,7 +27,7 @@ class Record:
 
     @property
     def model(self) -> Path:
-        """The checkpoint of the best epoch."""
+        """The checkpoint of the best model."""
         return self.folder / MODEL
 
     @property
@@ -73,17 +72,21 @@ class Record:
 class History:
     """The course of a run: metrics.jsonl, and curves for TensorBoard."""
 
-    def __init__(self, record: Record, state: State) -> None:
+    def __init__(self, record: Record, step: int, epochs: float) -> None:
         """Drops what an interrupted run wrote after its last checkpoint.
+
+        Args:
+            step: the first one behind which the model was not evaluated before.
+            epochs: passes over the training set before it.
 
         Raises:
             InputError: a file cannot be written.
         """
         self.path = record.folder / METRICS
-        kept = [line for line in read_metrics(self.path) if line["step"] <= state.step and line["epoch"] <= state.epoch]
+        kept = [line for line in read_metrics(self.path) if line["step"] < step and line["epoch"] <= epochs]
         with write_atomically(self.path) as temporary:
             temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
-        self.events = Events(record.folder, state.step + (state.batch == 0))  # an epoch's end is kept
+        self.events = Events(record.folder, step)
 
     def add(self, metrics: dict[str, Any]) -> None:
         """A line of values by their names; beside epoch and step, each is a curve.

@@ -47,22 +47,25 @@ class Run:
     state: State
 
     def train(self, say: Callable[[str], None]) -> float:
-        """Trains to the end; returns the development error of the best epoch."""
+        """Trains to the end; returns the development error of the best model."""
         options, state, batches = self.options, self.state, self.inputs.batches
-        history = bar = None  # Only the first process evaluates, writes and tells.
-        if self.processes.first:
-            history = History(self.record, state)
+        error, history, bar = state.last_error, None, None
+        if self.processes.first:  # which alone evaluates, writes and tells
+            evaluated = state.batch == 0 or self.evaluates()
+            history = History(self.record, state.step + evaluated, self.epochs)
             bar = Progress[None](what="training", total=self.total, unit="steps", initial=state.step, leave=True)
         with bar or nullcontext():
             while state.epoch < options.epochs:
                 self.learner.model.train()
                 for batch in batches.epoch(state.epoch, state.batch):
                     state.count_step(self.train_step(batch))
-                    if bar is not None:
-                        bar.update(loss=f"{state.loss:.3f}", dev_error=f"{state.last_error:.1f}")
-                    if history is not None and state.step % options.checkpoint_steps == 0:
+                    if self.evaluates():
+                        error = self.evaluate(history, end=False)
+                    elif history is not None and state.step % options.checkpoint_steps == 0:
                         self.checkpoint().save(self.record.last)
-                self.end_epoch(history)
+                    if bar is not None:
+                        bar.update(loss=f"{state.loss:.3f}", dev_error=f"{error:.1f}")
+                error = self.evaluate(history, end=True)
         batches.close()
         return state.best if history is None else self.finish(say)
 
@@ -72,26 +75,43 @@ class Run:
         self.state.infinite += left_out
         return loss
 
-    def end_epoch(self, history: History | None) -> None:
-        """Evaluates, and keeps what the next epoch, or a resumed run, begins with."""
-        error = self.processes.from_first(0.0 if history is None else self.evaluate())
+    @property
+    def epochs(self) -> float:
+        """How often the training set was passed over, parts of an epoch counted by their steps."""
+        return self.state.epoch + self.state.loss_batches / self.inputs.steps_per_epoch
+
+    def evaluates(self) -> bool:
+        """Whether the model is evaluated at this step within an epoch; at the epoch's last it is in any case."""
+        every, steps = self.options.evaluate_every, self.state.loss_batches
+        return every > 0 and self.state.step % every == 0 and 0 < steps < self.inputs.steps_per_epoch
+
+    def evaluate(self, history: History | None, end: bool) -> float:
+        """Keeps the model if it is the best, and what the next step, or a resumed run, begins with.
+
+        Args:
+            end: whether the epoch is complete.
+
+        Returns:
+            Its development error, percent.
+        """
+        error, state = self.processes.from_first(0.0 if history is None else self.error()), self.state
         metrics = {
-            "epoch": self.state.epoch + 1,
-            "step": self.state.step,
-            "loss": self.state.loss,
+            "epoch": state.epoch + 1 if end else self.epochs,
+            "step": state.step,
+            "loss": state.loss,
             self.options.measure: error,
             "learning_rate": self.learning_rate(),
         }
-        best = self.state.count_epoch(error)
-        if history is None:
-            return
-        if best:
-            replace(self.checkpoint(), model=self.learner.kept, training={}).save(self.record.model)
-        history.add(metrics)
-        self.checkpoint().save(self.record.last)
+        best = state.count_epoch(error) if end else state.count_evaluation(error)
+        if history is not None:
+            if best:
+                replace(self.checkpoint(), model=self.learner.kept, training={}).save(self.record.model)
+            history.add(metrics)
+            self.checkpoint().save(self.record.last)
+        return error
 
     def finish(self, say: Callable[[str], None]) -> float:
-        """Draws and tells how the best epoch did, which it returns."""
+        """Draws and tells how the best model does; returns its development error."""
         state, measure = self.state, self.options.measure
         if state.infinite:
             names = ", ".join(dict.fromkeys(state.infinite))
@@ -100,14 +120,14 @@ class Run:
             say(f"left out {left_out.count} utterances in the last epoch: first, {'; '.join(left_out.first[:3])}")
         path, folder = self.record.model, self.record.folder
         self.learner.kept.load_state_dict(from_content(read_content(path), path).model.state_dict())
-        error = self.evaluate()
+        error = self.error()
         self.inputs.objective.draw(folder / CONFUSIONS)
         draw_curves(read_metrics(folder / METRICS), measure, folder / CURVES)
         self.record.remove_features()
         say(f"{measure.replace('_', ' ')} {error:.2f} % on the development set; the model is {path}")
         return error
 
-    def evaluate(self) -> float:
+    def error(self) -> float:
         """Development error, percent; of rounded weights where training rounds them."""
         return self.inputs.objective.error(self.learner.measured(), self.inputs.dev, self.checkpoint())
 

@@ -19,14 +19,15 @@ class State:
     batch: int = 0
     """Batches of the next epoch that were learnt from."""
     best: float = math.inf
-    """Least development error of an epoch, percent."""
+    """Least development error, percent."""
     last_error: float = math.inf
-    """Of the last complete epoch, percent."""
+    """At the end of the last complete epoch, percent."""
     scale: float = 1.0
     """What the schedule `halving` has left of the learning rate."""
     loss_sum: float = 0.0
-    """Over `loss_batches`, those of this epoch."""
+    """Over the steps of this epoch."""
     loss_batches: int = 0
+    """Steps of this epoch."""
     infinite: list[str] = field(default_factory=list)
     """Ids of utterances that were too short for their phones, once for each time."""
 
@@ -37,20 +38,25 @@ class State:
 
     @property
     def loss(self) -> float:
-        """Mean of this epoch's batches."""
+        """Mean of this epoch's steps."""
         return self.loss_sum / max(1, self.loss_batches)
 
     def count_step(self, loss: float) -> None:
         self.step, self.batch = self.step + 1, self.batch + 1
         self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
 
-    def count_epoch(self, error: float) -> bool:
-        """Whether the epoch was the best, by its development error."""
-        self.scale = halved(self.scale, self.last_error, error)
-        self.last_error, best = error, error < self.best
+    def count_evaluation(self, error: float) -> bool:
+        """Whether the model is the best so far, by its development error."""
+        best = error < self.best
         self.best = min(self.best, error)
-        self.epoch, self.batch, self.loss_sum, self.loss_batches = self.epoch + 1, 0, 0.0, 0
         return best
+
+    def count_epoch(self, error: float) -> bool:
+        """As `count_evaluation`, at an epoch's end."""
+        self.scale = halved(self.scale, self.last_error, error)
+        self.last_error = error
+        self.epoch, self.batch, self.loss_sum, self.loss_batches = self.epoch + 1, 0, 0.0, 0
+        return self.count_evaluation(error)
 
 
 NAMES = tuple(field.name for field in fields(State))

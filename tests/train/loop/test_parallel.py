@@ -32,13 +32,14 @@ OPTIONS = TrainOptions(
     learning_rate=3e-3,
     warmup_steps=5,
     average_steps=2,
+    evaluate_every=1,
     spec_augment=True,
     acoustics=1,
     threads=1,
     device="cpu",
 )
 FLAGS = "--hidden 16 --layers 2 --dropout 0 --bands 20 --epochs 3 --batch-size 7 --learning-rate 3e-3 --warmup-steps 5 "
-FLAGS += "--average-steps 2 --spec-augment --acoustics 1 --threads 1 --device cpu --json"
+FLAGS += "--average-steps 2 --evaluate-every 1 --spec-augment --acoustics 1 --threads 1 --device cpu --json"
 
 
 def torchrun(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -69,6 +70,7 @@ def on_two_processes(corpus: Path, folder: Path, options: TrainOptions) -> None:
 
 
 def assert_same_run(one: Path, two: Path) -> None:
+    assert [line["step"] for line in read_metrics(one / METRICS)] == [1, 2, 3, 4, 5, 6]
     for left, right in zip(read_metrics(one / METRICS), read_metrics(two / METRICS), strict=True):
         assert right["loss"] == pytest.approx(left["loss"], rel=1e-4)
         assert right["phone_error_rate"] == pytest.approx(left["phone_error_rate"], abs=2)

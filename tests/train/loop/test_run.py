@@ -116,10 +116,12 @@ def test_a_profile_shows_where_the_time_goes_and_saves_no_model(tiny_corpus: Pat
 
 
 def test_a_stream_trains_like_a_store_and_resumes(tiny_corpus: Path, tmp_path: Path) -> None:
-    options = replace(OPTIONS, stream=True, dev=(str(tiny_corpus),), speed_perturbation=False)
+    options = replace(OPTIONS, stream=True, dev=(str(tiny_corpus),), speed_perturbation=False, evaluate_every=3)
     whole = train((str(tiny_corpus),), tmp_path / "run", options, False, silent)
     assert whole["steps"] == options.epochs * 4, "twelve utterances, three a step"
-    assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["loss"] > 0
+    metrics = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert [line["step"] for line in metrics] == [3, 4, 6, 8]
+    assert metrics[-1]["loss"] > 0
     assert train((str(tiny_corpus),), tmp_path / "run", options, True, silent)["steps"] == whole["steps"]
     with pytest.raises(InputError, match="no speakers to hold out; give --dev"):
         train((str(tiny_corpus),), tmp_path / "other", replace(options, dev=()), False, silent)
