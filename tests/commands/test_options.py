@@ -7,6 +7,7 @@ from typing import Any
 
 import command_options  # noqa: F401
 import pytest
+import run_options  # noqa: F401
 import train_options  # noqa: F401
 from interrupted import InProcess
 from options import GENERAL, ROWS, Prepared, World, commands, options_of, write_program
