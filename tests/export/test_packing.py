@@ -146,7 +146,7 @@ def test_weights_missing_or_one_too_many_are_named(kind: Kind, number_format: st
         with pytest.raises(InputError, match=f"{name} without hidden weights"):
             pack(*layer, first, None, bias)
     other = spare if number_format == "float32" else None
-    says = "has no" if number_format == "float32" else "without"
+    says = "takes no" if number_format == "float32" else "without"
     with pytest.raises(InputError, match=f"{name} {says} input scales"):
         pack(*layer, (first[0], other), second, bias)
     if second is not None:
