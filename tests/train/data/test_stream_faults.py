@@ -43,8 +43,8 @@ def test_faulty_utterances_are_left_out_and_named(utterances: dict[str, Utteranc
     for epoch in range(2):
         kept = flat(ids(batches.epoch(epoch)))
         assert sorted(kept) == sorted(["u0", "u9", "u10", "u11"])
-        assert batches.problems.count == len(batches.problems.first) == 9
-    text = "\n".join(batches.problems.first)
+        assert batches.left_out.count == len(batches.left_out.first) == 9
+    text = "\n".join(batches.left_out.first)
     for fault in (
         "u1: unknown phones QQ",
         "u2: no phones",
@@ -96,7 +96,7 @@ def test_recordings_may_be_a_little_out_of_step(
     monkeypatch.setattr(stream, "find_source", partial(find_source, window=3))
     batches = batches_of(tmp_path)
     assert sorted(flat(ids(batches.epoch(0)))) == sorted(list(utterances)[2:])
-    assert batches.problems.count == 2
+    assert batches.left_out.count == 2
 
 
 def test_damaged_shar_archives(shar: Path, tmp_path: Path, utterances: dict[str, Utterance]) -> None:
@@ -112,8 +112,8 @@ def test_damaged_shar_archives(shar: Path, tmp_path: Path, utterances: dict[str,
     archive.write_bytes(content)
     batches = batches_of(tmp_path)
     assert sorted(flat(ids(batches.epoch(0)))) == sorted(["u0", "u2", "u3", "u4", "u11"])
-    assert batches.problems.count == 7
-    text = "\n".join(batches.problems.first)
+    assert batches.left_out.count == 7
+    text = "\n".join(batches.left_out.first)
     assert "recording.000001.tar" in text
     assert re.search(r"u10: cannot read the recording .*recording\.000002\.tar \(its recording\)", text)
 
