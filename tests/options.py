@@ -78,7 +78,7 @@ class Prepared:
     def loss(self) -> float:
         """Of the first step, whose weights it changes."""
         self.run.learner.model.train()
-        return self.run.train_step(self.batches[0])
+        return self.run.train_step(self.batches[:1])
 
 
 @dataclasses.dataclass

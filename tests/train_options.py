@@ -222,9 +222,9 @@ def teacher(world: World) -> None:
         assert isinstance(found.run.inputs.objective, Distilled)
         batch = found.batches[0]
         scores = found.run.learner.model(batch.x)[0].detach()
-        loss, units, _ = found.run.inputs.objective.loss(scores, batch)
-        losses[share] = float(loss / units)
-    plain, units, _ = Ctc(found.run.sources.phones).loss(scores, batch)
+        objective = found.run.inputs.objective
+        losses[share] = float(objective.loss(scores, batch)[0] / objective.units(batch))
+    plain, units = Ctc(found.run.sources.phones).loss(scores, batch)[0], objective.units(batch)
     inside = [slice(0, int(length)) for length in batch.lengths]
     said = checkpoint.model(batch.x)[0].log_softmax(-1).detach()
     # The teacher heard the same sound by its own normalisation: in float16, and here by the run's.
@@ -252,6 +252,14 @@ def batch_size(world: World) -> None:
     assert len(found.by_id) == len(usual.by_id)
     assert {len(batch.ids) for batch in usual.batches[:-1]} <= {3, len(usual.by_id) % 3}
     assert max(len(batch.ids) for batch in found.batches) == 2
+
+
+@row("train", "--accumulate")
+def accumulate(world: World) -> None:
+    """Of five batches of two utterances, or of one."""
+    run = world.prepared("--accumulate", 2, "--batch-size", 2).run
+    assert [[len(batch.ids) for batch in batches] for batches in run.steps(0)] == [[2, 2], [2, 2], [1]]
+    assert run.inputs.steps_per_epoch == 3
 
 
 @row("train", "--spec-augment")

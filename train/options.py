@@ -76,7 +76,9 @@ class TrainOptions:
     """Read the corpora, or folders of lhotse's Shar archives, line by line and compute features on the way, in as many
     processes as threads: for corpora that outgrow memory and disk."""
     batch_size: int = 32
-    """Utterances a step."""
+    """Utterances a batch, over all processes; a step learns from one batch, or see --accumulate."""
+    accumulate: int = 1
+    """Batches a step, whose gradients are those of one batch so many times as large, in the memory of one."""
     optimizer: Literal["adamw", "soap", "rmsprop"] = "adamw"
     """AdamW; SOAP (Vyas et al., 2024), Adam in the eigenbases of each weight's gradients, which learns faster: take a
     learning rate of about 3e-3, and machines of one kind; or the paper's RMSProp."""
@@ -126,7 +128,7 @@ class TrainOptions:
     def __post_init__(self) -> None:
         check_types(self)
         check_threads("threads", self.threads)
-        for name in ("epochs", "batch_size", "learning_rate", "clip", "checkpoint_steps"):
+        for name in ("epochs", "batch_size", "accumulate", "learning_rate", "clip", "checkpoint_steps"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
         for name in ("learning_rate", "weight_decay", "warmup_steps", "average_steps", "evaluate_every"):

@@ -25,6 +25,7 @@ class Inputs:
 
     batches: Batches
     steps_per_epoch: int
+    """Of the optimiser."""
     dev: FeatureStore
     objective: Objective
 
@@ -61,7 +62,7 @@ def compute_inputs(
             objective = Distilled(sources.phones, share=options.teacher_share, posteriors=posteriors)
     if processes.first:
         processes.wait()
-    steps = batches.steps()
+    steps = -(-batches.steps() // options.accumulate)
     for note in batches.notes:
         say(note)
     many = "streamed" if batches.utterances is None else batches.utterances

@@ -1,7 +1,8 @@
 """What learns: the model, its optimiser, the average of its weights, and what one step makes of them."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -72,38 +73,56 @@ class Learner:
         """The model that is measured and kept."""
         return self.model if self.average is None else self.average.module
 
-    def step(self, batch: Batch, objective: Objective, step: int, rate: float) -> tuple[float, list[str]]:
-        """One optimiser step. What is drawn depends on seed, step and utterance alone, so a resumed run repeats it.
+    def step(self, batches: Sequence[Batch], objective: Objective, step: int, rate: float) -> tuple[float, list[str]]:
+        """One optimiser step, by the gradients of the batches together: those of one batch with all their utterances.
+
+        What is drawn depends on seed, step and utterance alone, so a resumed run repeats it.
 
         Args:
+            batches: as many on every process.
             step: its number.
             rate: its learning rate.
 
         Returns:
             The loss over the batches of all processes, and the ids of utterances of this one that it leaves out.
         """
-        options, device = self.options, self.processes.device
-        torch.manual_seed(options.seed * 1_000_003 + step + self.processes.rank * 10**12)  # dropout
-        counts = bool(batch.ids)  # An empty share takes part in the sum of gradients, with none of its own.
-        batch = (batch if counts else idle(options.features)).to(device)
+        options, processes = self.options, self.processes
+        torch.manual_seed(options.seed * 1_000_003 + step + processes.rank * 10**12)  # dropout
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        with record_function("forward"), torch.autocast(device.type, torch.bfloat16, enabled=self.bfloat16):
-            scores = self.scores(batch)
-        with record_function("loss"):
-            loss, units, left_out = objective.loss(scores.float(), batch)
-            share = torch.stack([loss.detach(), units.to(loss)]) * counts
-            total, units = self.processes.total(share)
-            loss = loss * (counts * self.processes.count) / units.clamp_min(1)  # of gradients, the mean is taken
-        with record_function("backward"):
-            loss.backward()
+        # An empty share takes part in the sum of gradients, with none of its own.
+        shares = [(batch if batch.ids else idle(options.features), bool(batch.ids)) for batch in batches]
+        counted = [objective.units(batch) * counts for batch, counts in shares]
+        units = processes.total(torch.stack(counted).sum().float())
+        losses, left_out = [], list[str]()
+        for number, (batch, counts) in enumerate(shares, 1):
+            with self._gathering(last=number == len(shares)):
+                loss, places = self._backward(batch.to(processes.device), objective, counts, units)
+            losses.append(loss)
+            left_out += [batch.ids[place] for place in places if counts]
         with record_function("update"):
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip, error_if_nonfinite=True)
             self.optimizer.step()
             if self.average is not None:
                 self.average.update_parameters(self.model)
-        return float(total / units.clamp_min(1)), [batch.ids[place] for place in left_out if counts]
+        return float(processes.total(torch.stack(losses).sum()) / units.clamp_min(1)), left_out
+
+    def _backward(self, batch: Batch, objective: Objective, counts: bool, units: Tensor) -> tuple[Tensor, list[int]]:
+        """Adds the gradients of one batch to what there are; see `Objective.loss`."""
+        device = self.processes.device.type
+        with record_function("forward"), torch.autocast(device, torch.bfloat16, enabled=self.bfloat16):
+            scores = self.scores(batch)
+        with record_function("loss"):
+            loss, left_out = objective.loss(scores.float(), batch)
+            share = loss * (counts * self.processes.count) / units.clamp_min(1)  # of gradients, the mean is taken
+        with record_function("backward"):
+            share.backward()
+        return loss.detach() * counts, left_out
+
+    def _gathering(self, last: bool) -> AbstractContextManager[None]:
+        """For a backward pass: processes add up their gradients at the step's last one."""
+        return nullcontext() if last or self.processes.count == 1 else self.parallel.no_sync()  # type: ignore[operator]
 
     def scores(self, batch: Batch) -> Tensor:
         """Of the model, or of the model with rounded weights."""

@@ -29,15 +29,15 @@ def profile_steps(run: "Run", say: Callable[[str], None], steps: int = STEPS) ->
     """
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else the profiler writes lines of its own
     run.learner.model.train()
-    batches = (batch for epoch in range(WARMUP + steps) for batch in run.inputs.batches.epoch(epoch))
+    batches = (group for epoch in range(WARMUP + steps) for group in run.steps(epoch))  # of each step
     for _ in range(WARMUP):
         run.train_step(next(batches))
     activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if run.processes.device.type == "cuda" else [])]
     with profile(activities=activities) as profiler:
         for _ in range(steps):
             with record_function("batch"):
-                batch = next(batches)
-            run.train_step(batch)
+                group = next(batches)
+            run.train_step(group)
     averages = profiler.key_averages()
     spent = {event.key: event.cpu_time_total / 1000 for event in averages if event.key in PHASES}
     total = sum(spent.values())

@@ -1,9 +1,10 @@
 """The training run, downwards: one process's way from options to a trained model."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Run:
 
     def train(self, say: Callable[[str], None]) -> float:
         """Trains to the end; returns the development error of the best model."""
-        options, state, batches = self.options, self.state, self.inputs.batches
+        options, state = self.options, self.state
         error, history, bar = state.last_error, None, None
         if self.processes.first:  # which alone evaluates, writes and tells
             evaluated = state.batch == 0 or self.evaluates()
@@ -57,8 +58,8 @@ class Run:
         with bar or nullcontext():
             while state.epoch < options.epochs:
                 self.learner.model.train()
-                for batch in batches.epoch(state.epoch, state.batch):
-                    state.count_step(self.train_step(batch))
+                for batches in self.steps(state.epoch, state.batch):
+                    state.count_step(self.train_step(batches), len(batches))
                     if self.evaluates():
                         error = self.evaluate(history, end=False)
                     elif history is not None and state.step % options.checkpoint_steps == 0:
@@ -66,12 +67,17 @@ class Run:
                     if bar is not None:
                         bar.update(loss=f"{state.loss:.3f}", dev_error=f"{error:.1f}")
                 error = self.evaluate(history, end=True)
-        batches.close()
+        self.inputs.batches.close()
         return state.best if history is None else self.finish(say)
 
-    def train_step(self, batch: Batch) -> float:
+    def steps(self, epoch: int, skip: int = 0) -> Iterator[list[Batch]]:
+        """The batches of each step of an epoch, but for so many batches that were learnt from."""
+        batches = self.inputs.batches.epoch(epoch, skip)
+        return iter(lambda: list(islice(batches, self.options.accumulate)), [])
+
+    def train_step(self, batches: Sequence[Batch]) -> float:
         """One optimiser step; the loss over the batches of all processes."""
-        loss, left_out = self.learner.step(batch, self.inputs.objective, self.state.step, self.learning_rate())
+        loss, left_out = self.learner.step(batches, self.inputs.objective, self.state.step, self.learning_rate())
         self.state.infinite += left_out
         return loss
 

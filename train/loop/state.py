@@ -41,8 +41,8 @@ class State:
         """Mean of this epoch's steps."""
         return self.loss_sum / max(1, self.loss_batches)
 
-    def count_step(self, loss: float) -> None:
-        self.step, self.batch = self.step + 1, self.batch + 1
+    def count_step(self, loss: float, batches: int) -> None:
+        self.step, self.batch = self.step + 1, self.batch + batches
         self.loss_sum, self.loss_batches = self.loss_sum + loss, self.loss_batches + 1
 
     def count_evaluation(self, error: float) -> bool:

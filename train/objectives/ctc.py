@@ -27,11 +27,12 @@ class Ctc:
     errors: Errors = field(default_factory=Errors)
     states: int = 0
 
-    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor, list[int]]:
-        """Divided by phones, it is the loss a phone.
+    def units(self, batch: Batch) -> Tensor:
+        """Phones of the utterances that are not too short for them."""
+        return batch.target_lengths[_fits(batch)].sum()
 
-        An utterance too short for its phones adds nothing: the gradients are those of the batch without it.
-        """
+    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
+        """An utterance too short for its phones adds nothing: the gradients are those of the batch without it."""
         losses = torch.nn.functional.ctc_loss(
             scores.log_softmax(-1).transpose(0, 1),
             batch.targets,
@@ -41,13 +42,8 @@ class Ctc:
             reduction="none",
             zero_infinity=True,
         )
-        repeats = ((batch.targets[:, 1:] == batch.targets[:, :-1]) & (batch.targets[:, 1:] != BLANK)).sum(1)
-        fits = batch.lengths >= batch.target_lengths + repeats.to(batch.lengths.device)
-        return (
-            losses[fits.to(losses.device)].sum(),
-            batch.target_lengths[fits].sum(),
-            torch.nonzero(~fits).flatten().tolist(),
-        )
+        fits = _fits(batch)
+        return losses[fits.to(losses.device)].sum(), torch.nonzero(~fits).flatten().tolist()
 
     def error(self, model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> float:
         """Phone error rate of greedy decoding."""
@@ -56,6 +52,12 @@ class Ctc:
 
     def draw(self, path: Path) -> None:
         draw_confusions(self.errors.confusions, self.phones, path)
+
+
+def _fits(batch: Batch) -> Tensor:
+    """Whether each utterance has a frame for each of its phones, and for each blank between two of the same."""
+    repeats = ((batch.targets[:, 1:] == batch.targets[:, :-1]) & (batch.targets[:, 1:] != BLANK)).sum(1)
+    return batch.lengths >= batch.target_lengths + repeats.to(batch.lengths.device)
 
 
 def evaluate_store(

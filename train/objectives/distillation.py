@@ -120,14 +120,14 @@ class Distilled(Ctc):
     """Weight of the divergence; CTC has the rest of 1."""
     posteriors: TeacherPosteriors = field(kw_only=True)
 
-    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor, list[int]]:
-        """Both parts are divided by phones."""
-        loss, phones, left_out = super().loss(scores, batch)
+    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
+        """Both parts are to be divided by phones."""
+        loss, left_out = super().loss(scores, batch)
         if not batch.ids:
-            return loss, phones, left_out
+            return loss, left_out
         teacher = self.posteriors.of(batch).to(scores.device)
         inside = torch.arange(teacher.shape[1], device=teacher.device) < batch.lengths.to(teacher.device)[:, None]
         divergence = torch.nn.functional.kl_div(
             scores.log_softmax(-1)[inside], teacher[inside], reduction="sum", log_target=True
         )
-        return (1 - self.share) * loss + self.share * divergence, phones, left_out
+        return (1 - self.share) * loss + self.share * divergence, left_out

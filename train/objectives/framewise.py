@@ -87,13 +87,17 @@ class Framewise:
             found.append(torch.from_numpy(alignment))
         return torch.nn.utils.rnn.pad_sequence(found, batch_first=True, padding_value=IGNORED)
 
-    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor, list[int]]:
-        """Divided by frames, it is the loss a frame."""
+    def units(self, batch: Batch) -> Tensor:
+        """Frames."""
+        return batch.lengths.sum()
+
+    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
+        """None is left out."""
         targets = self.targets(batch.lengths, batch.ids).to(scores.device)
         loss = torch.nn.functional.cross_entropy(
             scores.flatten(0, 1), targets.flatten(), ignore_index=IGNORED, reduction="sum"
         )
-        return loss, batch.lengths.sum(), []
+        return loss, []
 
     def error(self, model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> float:
         """Share of the frames whose best state is another one than aligned."""

@@ -16,14 +16,17 @@ from tetraphone.train.network.model import Checkpoint
 
 
 class Objective(Protocol):
-    """A loss, and the error by which the best epoch is chosen."""
+    """A loss, and the error by which the best model is chosen."""
 
     @property
     def states(self) -> int:
         """See `Checkpoint.states`."""
 
-    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, Tensor, list[int]]:
-        """The loss summed over the batch, what to divide it by, and places in the batch that were left out."""
+    def units(self, batch: Batch) -> Tensor:
+        """What to divide the loss by: how many things it is a sum over."""
+
+    def loss(self, scores: Tensor, batch: Batch) -> tuple[Tensor, list[int]]:
+        """The loss summed over the batch, and places in the batch that were left out."""
 
     def error(self, model: torch.nn.Module, store: FeatureStore, checkpoint: Checkpoint) -> float:
         """Percent, over a store."""

@@ -77,14 +77,12 @@ def step_seconds(table: Table, folder: Path) -> dict[str, float]:
         runs[row.name] = run = prepare(options, setting.corpora, record, processes, lambda _: None)
         run.learner.model.train()
     spent: dict[str, list[float]] = {name: [] for name in runs}
-    batches = {
-        name: (batch for epoch in count() for batch in run.inputs.batches.epoch(epoch)) for name, run in runs.items()
-    }
+    batches = {name: (group for epoch in count() for group in run.steps(epoch)) for name, run in runs.items()}
     for step in range(TIMED_STEPS + 1):
         for name, run in runs.items():
-            batch = next(batches[name])
+            group = next(batches[name])
             started = time.perf_counter()
-            run.train_step(batch)
+            run.train_step(group)
             if step:
                 spent[name].append(time.perf_counter() - started)
     return {name: round(statistics.median(times), 4) for name, times in spent.items()}

@@ -1,5 +1,6 @@
 """Development scores within an epoch: when they come, what is kept by them, and that they change nothing else."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def test_the_model_with_the_least_score_of_all_is_kept(
     monkeypatch.setattr(Run, "error", lambda run: next(scores))
     train_step = Run.train_step
 
-    def watched(run: Run, batch: Batch) -> float:
-        loss = train_step(run, batch)
+    def watched(run: Run, batches: Sequence[Batch]) -> float:
+        loss = train_step(run, batches)
         weights.append(run.learner.model.output.weight.detach().clone())
         return loss
 

@@ -1,6 +1,7 @@
 """What a run does and leaves: arithmetic, starts, pictures, refusals."""
 
 import json
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -94,9 +95,9 @@ def test_denormal_numbers_are_zeros_while_training_lasts(
     seen = []
     train_step = Run.train_step
 
-    def watched(run: Run, batch: Batch) -> float:
+    def watched(run: Run, batches: Sequence[Batch]) -> float:
         seen.append(half_of_the_least())
-        return train_step(run, batch)
+        return train_step(run, batches)
 
     monkeypatch.setattr(Run, "train_step", watched)
     train((str(tiny_corpus),), tmp_path / "run", replace(OPTIONS, epochs=1), False, silent)

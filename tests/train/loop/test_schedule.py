@@ -1,6 +1,6 @@
 """Learning rates and averages, step by step."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,8 +61,8 @@ def test_the_weights_that_are_kept_are_averages(
     seen: list[Tensor] = []
     train_step = Run.train_step
 
-    def watched(run: Run, batch: Batch) -> float:
-        loss = train_step(run, batch)
+    def watched(run: Run, batches: Sequence[Batch]) -> float:
+        loss = train_step(run, batches)
         seen.append(run.learner.model.output.weight.detach().clone())
         return loss
 

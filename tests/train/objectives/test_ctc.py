@@ -31,8 +31,8 @@ def batch_of(lengths: list[int], targets: list[list[int]]) -> Batch:
 
 def gradient(scores: Tensor, batch: Batch) -> tuple[float, Tensor, list[int]]:
     scores = scores.clone().requires_grad_()
-    total, phones, left_out = Ctc(()).loss(scores, batch)
-    loss = total / phones.clamp_min(1)
+    total, left_out = Ctc(()).loss(scores, batch)
+    loss = total / Ctc(()).units(batch).clamp_min(1)
     loss.backward()
     assert scores.grad is not None
     return loss.item(), scores.grad, left_out
