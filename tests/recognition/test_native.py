@@ -161,7 +161,7 @@ def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) 
 
 
 CONSUMER = """
-#include <tetraphone/recognizer.h>
+#include <tetraphone/recognizer/recognizer.h>
 #include <cstdio>
 int main(int count, char** arguments) {
   auto recognizer = tetraphone::Recognizer::Load(count > 1 ? arguments[1] : "");
