@@ -256,10 +256,10 @@ def batch_size(world: World) -> None:
 
 @row("train", "--accumulate")
 def accumulate(world: World) -> None:
-    """Of five batches of two utterances, or of one."""
-    run = world.prepared("--accumulate", 2, "--batch-size", 2).run
-    assert [[len(batch.ids) for batch in batches] for batches in run.steps(0)] == [[2, 2], [2, 2], [1]]
-    assert run.inputs.steps_per_epoch == 3
+    """Eight utterances, two a batch: four batches an epoch."""
+    run = world.prepared("--accumulate", 3, "--batch-size", 2).run
+    assert [[len(batch.ids) for batch in batches] for batches in run.steps(0)] == [[2, 2, 2], [2]]
+    assert run.inputs.steps_per_epoch == 2
 
 
 @row("train", "--spec-augment")
