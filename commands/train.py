@@ -15,7 +15,7 @@ from .shared import Json, Quiet
 
 @dataclass(frozen=True)
 class Train:
-    """Train a network with CTC; writes model.pt (the best epoch), metrics.jsonl, TensorBoard events and pictures."""
+    """Train a network with CTC; writes model.pt (the best model), metrics.jsonl, TensorBoard events and pictures."""
 
     corpora: Positional[Annotated[tuple[str, ...], arg(metavar="CORPUS ...")]]
     """Folders of prepared corpora (FOLDER or FOLDER:PART) or JSON-lines manifests; with --recipe, the one folder that
