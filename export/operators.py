@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 from tetraphone.quant.weights import GROUP_WEIGHTS
+from tetraphone.train.network.kinds import LAYER_KINDS
 
 
 class Kind(IntEnum):
@@ -26,6 +27,10 @@ class Kind(IntEnum):
     LINEAR = 2
     RNN = 3
     LSTM = 4
+
+
+RECURRENT = {Kind[kind.operator.upper()]: kind for kind in LAYER_KINDS.values() if kind.quaternion}
+"""The recurrent layers that the device runs, each with its row in the table of layer kinds."""
 
 
 class Format(IntEnum):
@@ -88,10 +93,10 @@ def _pointers(tensors: Mapping[str, Tensor]) -> tuple[Any, Any, ctypes.c_void_p]
 def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> dict[str, ShapeAndType]:
     """Shape and type of each tensor of a layer, by the names in TENSORS."""
     components = 1 if kind == Kind.LINEAR else 4
-    gates = 4 if kind == Kind.LSTM else 1
+    gates = RECURRENT[kind].gates if kind in RECURRENT else 1
     rows = gates * outputs // components
     found: dict[str, ShapeAndType] = {"bias": ((gates * outputs,), torch.float32)}
-    for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in (Kind.RNN, Kind.LSTM) else 1]:
+    for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in RECURRENT else 1]:
         values = (rows, columns) if kind == Kind.LINEAR else (components, rows, columns // components)
         found[f"{name} weights"] = values, torch.float32 if number_format == Format.FLOAT32 else torch.int8
         if number_format == Format.INT8:

@@ -20,7 +20,7 @@ from torch.export import Dim
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 
-from .operators import OPERATORS, Kind
+from .operators import OPERATORS, RECURRENT, Kind
 
 MAGIC = b"TETRAPHN"
 FORMAT_VERSION = 2
@@ -44,7 +44,7 @@ class PackedLayer:
     @property
     def states(self) -> int:
         """Number of state vectors that the layer carries from frame to frame."""
-        return {Kind.LSTM: 2, Kind.RNN: 1}.get(self.kind, 0)
+        return RECURRENT[self.kind].states if self.kind in RECURRENT else 0
 
 
 class Network(nn.Module):

@@ -167,7 +167,7 @@ def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -
 
 def _reference(checkpoint: Checkpoint, x: Tensor, state: tuple[Tensor, ...]) -> Tensor:
     """The checkpoint's scores in torch, from the same state."""
-    parts = 2 if checkpoint.network.kind == "qlstm" else 1
+    parts = LAYER_KINDS[checkpoint.network.kind].states
     stacked = tuple(torch.stack(state[part::parts])[:, None] for part in range(parts))
     model = checkpoint.model.eval()
     with torch.inference_mode():
