@@ -72,7 +72,7 @@ types: build/regular
 build/regular: setup
 	rm -rf $@
 	mkdir -p $@
-	cp -r tetraphone $@/
+	cp -r package/tetraphone $@/
 	cp -r $(ROOMS) $@/tetraphone/
 
 cpp-tests: setup

@@ -81,6 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     finally:
         discard_output()
+        be_quiet(False)  # for whoever calls `main` next in this process
     return 0
 
 
