@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from tetraphone.common.errors import InputError, check_types
+from tetraphone.common.errors import check_least, check_types
 from tetraphone.common.files import machine
 from tetraphone.train.network.options import check_quaternion_size
 from tetraphone.train.options import check_threads
@@ -49,8 +49,7 @@ class TrainingBenchmark:
         for name in ("memory_processes", "threads"):
             check_threads(name, getattr(self, name))
         for name in counts:
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            check_least(name, getattr(self, name), 1)
 
 
 @dataclass(frozen=True)

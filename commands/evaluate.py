@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from tetraphone.common.errors import check_least
 from tetraphone.common.progress import say
 from tetraphone.recognition.recognizer import StreamOptions
 from tetraphone.train.options import check_threads
 
-from .shared import Json, Quiet, check_least, say_notes
+from .shared import Json, Quiet, say_notes
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
+from tetraphone.common.errors import check_least
 from tetraphone.common.progress import say
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions, default_model
 
-from .shared import Json, Quiet, check_least, check_suffix, keep_inputs, wrong_usage
+from .shared import Json, Quiet, check_suffix, keep_inputs, wrong_usage
 
 
 @dataclass(frozen=True)

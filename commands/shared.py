@@ -57,16 +57,6 @@ def check_suffix(output: Path | None, suffix: str) -> None:
         raise InputError(f"{output} would hold {SUFFIXES[suffix]}; give a name that ends in {suffix}")
 
 
-def check_least(name: str, value: int | None, least: int) -> None:
-    """Refuses a value of an option below its minimum.
-
-    Raises:
-        InputError: it is.
-    """
-    if value is not None and value < least:
-        raise InputError(f"{name} is {value}; it must be at least {least}")
-
-
 def check_arguments(arguments: list[str]) -> None:
     """Refuses empty arguments: an empty path would mean the working directory, or no file at all."""
     for place, word in enumerate(arguments):

@@ -39,6 +39,16 @@ def check_types(options: Any) -> None:
         object.__setattr__(options, name, typed(name, hints[name], getattr(options, name)))
 
 
+def check_least(name: str, value: int | None, least: int) -> None:
+    """Refuses a value of an option below its minimum.
+
+    Raises:
+        InputError: it is.
+    """
+    if value is not None and value < least:
+        raise InputError(f"{name} is {value}; it must be at least {least}")
+
+
 def typed(name: str, hint: Any, value: Any) -> Any:
     """A value of a type: a class, a Literal of strings, a tuple of any length, or one of these or None.
 

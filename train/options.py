@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tetraphone.common.errors import InputError, check_types
+from tetraphone.common.errors import InputError, check_least, check_types
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.options import NetworkOptions
 
@@ -184,5 +184,4 @@ class ReproduceOptions:
         check_types(self)
         check_threads("jobs", self.jobs)
         for name, least in (("align_epochs", 1), ("seeds", 0), ("epochs", 0), ("realignments", 0)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+            check_least(name, getattr(self, name), least)

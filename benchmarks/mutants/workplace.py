@@ -100,15 +100,16 @@ class Workplace:
         site = next((self.environment / "lib").glob("python*/site-packages"))
         others = [Path(folder) for folder in sys.path if Path(folder).name == "site-packages"]
         (site / "others.pth").write_text("".join(f"{folder}\n" for folder in others) + _COVERAGE, encoding="utf-8")
-        for package, folder in sorted(packages(self.root).items()):
-            if any(other.startswith(f"{package}/") for other in packages(self.root)):
+        ours = packages(self.root)
+        for package, folder in sorted(ours.items()):
+            if any(other.startswith(f"{package}/") for other in ours):
                 (site / package).mkdir(parents=True)
                 for path in (self.tree / folder).iterdir():
                     (site / package / path.name).symlink_to(path)
             else:
                 (site / package).parent.mkdir(parents=True, exist_ok=True)
                 (site / package).symlink_to(self.tree / folder)
-        for top in {Path(package).parts[0] for package in packages(self.root)}:
+        for top in {Path(package).parts[0] for package in ours}:
             for built in others[0].glob(f"{top}/**/*.so"):
                 link = site / built.relative_to(others[0])
                 link.parent.mkdir(parents=True, exist_ok=True)

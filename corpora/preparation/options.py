@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tetraphone.common.errors import InputError, check_types
+from tetraphone.common.errors import InputError, check_least, check_types
 
 LEAST_HERTZ, MOST_HERTZ = 1000, 655350
 WORDS_A_MINUTE = 80, 450
@@ -34,12 +34,10 @@ class SynthesisOptions:
     def __post_init__(self) -> None:
         check_types(self)
         for name in ("train", "dev", "test", "speakers"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+            check_least(name, getattr(self, name), 1)
         if not LEAST_HERTZ <= self.sample_rate <= MOST_HERTZ:
             raise InputError(f"sample_rate is {self.sample_rate}; give {LEAST_HERTZ} to {MOST_HERTZ} (FLAC's greatest)")
-        if self.seed < 0:
-            raise InputError(f"seed is {self.seed}; it must be at least 0")
+        check_least("seed", self.seed, 0)
         if self.speakers > MOST_SPEAKERS:
             raise InputError(f"speakers is {self.speakers}; it must be at most {MOST_SPEAKERS}")
         for name in ("slowest", "fastest"):

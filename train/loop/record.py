@@ -13,6 +13,7 @@ from .events import Events
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 PROBLEMS = "problems.txt"
 TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS = "train.f32", "dev.f32", "teacher.f16"
+FEATURES = (TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS)
 
 
 class Record:
@@ -54,15 +55,14 @@ class Record:
         soon seen to be finished."""
         if self.keeps_features:
             return
-        for name in (TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS):
+        for name in FEATURES:
             path = self.folder / name  # a kill between the two must leave no index without its features
             path.with_suffix(".npz").unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
     def forget(self, resumed: bool) -> None:
         """Takes back what was made before the run was refused."""
-        features = (TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS)
-        if not resumed or not any((self.folder / name).exists() for name in features):
+        if not resumed or not any((self.folder / name).exists() for name in FEATURES):
             self.remove_features()
         if not resumed:
             for name in (PROBLEMS, RECORDINGS):

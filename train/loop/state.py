@@ -10,7 +10,7 @@ from .schedule import halved
 
 @dataclass
 class State:
-    """Of a run that has not begun, as it is by default."""
+    """The position of a run; its defaults are those of a run that has not begun."""
 
     step: int = 0
     """Optimiser steps that were made."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tetraphone.common.errors import InputError, check_types, typed
+from tetraphone.common.errors import InputError, check_least, check_types, typed
 from tetraphone.common.native import check_network
 
 from .kinds import LAYER_KINDS, KindName
@@ -87,8 +87,7 @@ class NetworkOptions:
             check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
             return
         for name, size in (("hidden", self.hidden), ("layers", self.layers), ("outputs", outputs)):
-            if typed(name, int, size) < 1:
-                raise InputError(f"{name} is {size}; it must be at least 1")
+            check_least(name, typed(name, int, size), 1)
         if self.quaternion:
             check_quaternion_size(self.hidden, "hidden")
             check_quaternion_size(self.dense or 4, "dense")
