@@ -7,18 +7,19 @@
 // Instructions per frame: count two runs with ../shared/tools/icount.c, divide their difference by that of their
 // frames.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #include "layers.h"
 
 namespace {
 
-using tetraphone::Format;
+using tetraphone::FormatInfo;
 using tetraphone::Kind;
 
 // Bytes at a multiple of 64, as in a mapped program and in the scratch of an operator.
@@ -46,7 +47,8 @@ std::uint32_t Next() {
 
 float Uniform(float limit) { return (static_cast<float>(Next() >> 8) * 0x1p-23f - 1) * limit; }
 
-void AddLayer(const tetraphone::Shape& shape, Stack* stack) {
+void AddLayer(const FormatInfo& format, std::int64_t inputs, std::int64_t outputs, Stack* stack) {
+  const tetraphone::Shape shape{Kind::kLstm, format.format, inputs, outputs};
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   std::vector<float> floats[2], scales(size(shape.outputs), 0.0005f);
   std::vector<std::int8_t> integers[2];
@@ -57,11 +59,11 @@ void AddLayer(const tetraphone::Shape& shape, Stack* stack) {
         shape.outputs * (i == 0 ? shape.inputs : shape.outputs);  // 4 gates, a quarter of the reals
     for (std::int64_t k = 0; k < count; ++k) {
       floats[i].push_back(Uniform(0.1f));
-      integers[i].push_back(static_cast<std::int8_t>(Uniform(shape.format == Format::kInt8 ? 127 : 7)));
+      integers[i].push_back(static_cast<std::int8_t>(Uniform(static_cast<float>(format.greatest))));
     }
-    if (shape.format == Format::kFloat32) matrices[i] = {floats[i].data(), nullptr};
-    if (shape.format == Format::kInt8) matrices[i] = {integers[i].data(), scales.data()};
-    if (shape.format == Format::kInt4) matrices[i] = {integers[i].data(), halves.data()};
+    matrices[i] = {floats[i].data(), nullptr};
+    if (format.greatest > 0) matrices[i] = {integers[i].data(), scales.data()};
+    if (format.group > 0) matrices[i].scales = halves.data();
   }
   Aligned block(tetraphone::PackedBytes(shape));
   tetraphone::Layer layer;
@@ -84,15 +86,19 @@ int main(int argc, char** argv) {
     return argc > index ? std::strtoll(argv[index], nullptr, 10) : otherwise;
   };
   const char* name = argc > 1 ? argv[1] : "int8";
-  const Format format = std::strcmp(name, "float32") == 0 ? Format::kFloat32
-                        : std::strcmp(name, "int4") == 0  ? Format::kInt4
-                                                          : Format::kInt8;
+  const FormatInfo* end = tetraphone::Formats() + tetraphone::kFormats;
+  const FormatInfo* format =
+      std::find_if(tetraphone::Formats(), end, [&](const FormatInfo& info) { return info.name == std::string(name); });
+  if (format == end) {
+    std::fprintf(stderr, "%s is no number format; give float32, int8 or int4\n", name);
+    return 1;
+  }
   const std::int64_t layers = number(2, 2), width = 4 * number(3, 64), inputs = 4 * number(4, 40),
                      together = number(5, 1);
   const std::int64_t frames = number(6, 1000);
 
   Stack stack;
-  for (std::int64_t i = 0; i < layers; ++i) AddLayer({Kind::kLstm, format, i == 0 ? inputs : width, width}, &stack);
+  for (std::int64_t i = 0; i < layers; ++i) AddLayer(*format, i == 0 ? inputs : width, width, &stack);
   std::size_t weights = 0, scratch_bytes = 0;
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     weights += stack.blocks[i].size();

@@ -38,7 +38,6 @@ from tetraphone.common.files import machine
 from tetraphone.common.native import library
 from tetraphone.export.operators import instruction_set
 
-FORMATS = ("float32", "int8", "int4")
 CASES = {
     "reference": Case(layers=2, quaternions=64, input_quaternions=40, frames=1),
     "reference, 16 frames a call": Case(layers=2, quaternions=64, input_quaternions=40, frames=16),
@@ -48,6 +47,7 @@ PROCESSORS = ("cortex-a53", "cortex-a72", "cortex-a76", "max")
 """Of qemu-user: without dotprod and i8mm (two), with dotprod, with both."""
 TOLERANCE = {"float32": 1e-4, "int8": 0.1, "int4": 0.4}
 """Greatest difference of a hidden state from that of the float network in torch: shows that they compute the same."""
+FORMATS = tuple(TOLERANCE)
 
 
 @dataclass(frozen=True)

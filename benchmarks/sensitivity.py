@@ -18,8 +18,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.progress import Progress
 from tetraphone.quant.aware import rounded
-from tetraphone.quant.options import WeightFormat
-from tetraphone.quant.weights import GREATEST
+from tetraphone.quant.formats import WEIGHT_FORMATS, WeightFormat
 from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.data.store import extract
 from tetraphone.train.loop.inputs import SPEEDS
@@ -59,7 +58,7 @@ def main(options: Options) -> None:
 
     report = {"command": " ".join(["python", *sys.argv]), **machine()}
     rates = {"float32": error([], "int4")}
-    for number_format in GREATEST:
+    for number_format in WEIGHT_FORMATS:
         rates[number_format] = error(list(matrices), number_format)
     layers = {
         name: {"weights": matrices[name].numel(), "phone error rate, int4": error([name], "int4")}

@@ -18,9 +18,9 @@ from tetraphone.corpora.corpus import Corpus
 from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.export.writer import export
 from tetraphone.quant.aware import rounded
-from tetraphone.quant.options import QuantizeOptions, WeightFormat
+from tetraphone.quant.formats import WEIGHT_FORMATS, WeightFormat
+from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
-from tetraphone.quant.weights import GREATEST
 from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.loop.record import MODEL
 from tetraphone.train.loop.run import train
@@ -115,8 +115,8 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
                 raise ValueError(f"a teacher must have the {' and the '.join(other)} of [options]")
         formats = {}
         for number_format, further in rest.items():
-            if number_format not in GREATEST:
-                raise ValueError(f"unknown number format {number_format}; give {' or '.join(GREATEST)}")
+            if number_format not in WEIGHT_FORMATS:
+                raise ValueError(f"unknown number format {number_format}; give {' or '.join(WEIGHT_FORMATS)}")
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
         read = Recipe(name, corpora, options, teachers, formats)

@@ -20,6 +20,7 @@ RESULTS = {
     "tetraphone_instruction_set": ctypes.c_char_p,
     "tetraphone_status_text": ctypes.c_char_p,
     "tetraphone_packed_bytes": ctypes.c_size_t,
+    "tetraphone_trailer": ctypes.c_size_t,
     "tetraphone_error": ctypes.c_char_p,
     "tetraphone_recognizer_load": ctypes.c_uint64,
     "tetraphone_recognizer_load_bytes": ctypes.c_uint64,
@@ -98,28 +99,17 @@ def int32(name: str, value: float) -> int:
 # functions.
 
 
-class _FeatureOptions(ctypes.Structure):
-    _fields_ = (
-        ("sample_rate", ctypes.c_int32),
-        ("bands", ctypes.c_int32),
-        ("window_ms", ctypes.c_double),
-        ("hop_ms", ctypes.c_double),
-        ("stack", ctypes.c_int32),
-        ("stride", ctypes.c_int32),
-    )
-
-
 def check_features(values: Mapping[str, float]) -> None:
     """Refuses feature options that no exported model could have; `values` are the fields of a `FeatureOptions`.
 
     Raises:
-        InputError: names the option, its value and the limit; or the library cannot be loaded.
+        InputError: names the option, its value and the limit, or an option that the library lacks or misses; or the
+            library cannot be loaded.
     """
-    kinds = dict(_FeatureOptions._fields_)
-    given = _FeatureOptions(
-        **{name: int32(name, value) if kinds[name] is ctypes.c_int32 else value for name, value in values.items()}
-    )
-    if library().tetraphone_check_features(ctypes.byref(given)) < 0:
+    count = len(values)
+    names = (ctypes.c_char_p * count)(*(name.encode() for name in values))
+    numbers = (ctypes.c_double * count)(*(int32(name, n) if isinstance(n, int) else n for name, n in values.items()))
+    if library().tetraphone_check_features(names, numbers, ctypes.c_size_t(count)) < 0:
         raise failure()
 
 

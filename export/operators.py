@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
-from tetraphone.quant.weights import GROUP_WEIGHTS
+from tetraphone.quant.formats import Format
 from tetraphone.train.network.kinds import LAYER_KINDS
 
 
@@ -31,14 +31,6 @@ class Kind(IntEnum):
 
 RECURRENT = {Kind[kind.operator.upper()]: kind for kind in LAYER_KINDS.values() if kind.quaternion}
 """The recurrent layers that the device runs, each with its row in the table of layer kinds."""
-
-
-class Format(IntEnum):
-    """Number format of packed weights (native/kernels/layers.h)."""
-
-    FLOAT32 = 1
-    INT8 = 2
-    INT4 = 3
 
 
 Weight = tuple[Tensor, Tensor | None]
@@ -98,11 +90,11 @@ def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> di
     found: dict[str, ShapeAndType] = {"bias": ((gates * outputs,), torch.float32)}
     for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in RECURRENT else 1]:
         values = (rows, columns) if kind == Kind.LINEAR else (components, rows, columns // components)
-        found[f"{name} weights"] = values, torch.float32 if number_format == Format.FLOAT32 else torch.int8
-        if number_format == Format.INT8:
+        found[f"{name} weights"] = values, torch.int8 if number_format.greatest else torch.float32
+        if number_format.group:
+            found[f"{name} scales"] = (rows, -(-columns // number_format.group)), torch.float16
+        elif number_format.greatest:
             found[f"{name} scales"] = (rows,), torch.float32
-        elif number_format == Format.INT4:
-            found[f"{name} scales"] = (rows, -(-columns // GROUP_WEIGHTS)), torch.float16
     return found
 
 

@@ -1,11 +1,6 @@
-"""Writes a network as one .pte file: our operators, the metadata as constant methods, and a trailer.
+"""Writes a network as one .pte file: our operators, the metadata as constant methods, and a trailer."""
 
-The trailer is the last 16 bytes, little endian: the magic "TETRAPHN", the format version (uint32) and the CRC-32 of all
-bytes before the trailer (uint32). ExecuTorch ignores bytes after the program.
-"""
-
-import struct
-import zlib
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +17,6 @@ from tetraphone.common.native import library
 
 from .operators import OPERATORS, RECURRENT, Kind
 
-MAGIC = b"TETRAPHN"
-FORMAT_VERSION = 2
-TRAILER = struct.Struct("<8sII")
 MAX_FRAMES = 128
 """The most network frames per call, which determines the planned memory; longer recordings are run in chunks."""
 
@@ -118,7 +110,15 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
         raise InputError(f"the runtime lacks the operator {', '.join(missing)}; this network cannot be exported")
     content: bytes = program.buffer
     _check_metadata(content, metadata)
-    return content + TRAILER.pack(MAGIC, FORMAT_VERSION, zlib.crc32(content))
+    return sealed(content)
+
+
+def sealed(content: bytes) -> bytes:
+    """The content with the trailer by which a recogniser knows files of its format (native/model/trailer.h)."""
+    trailer = ctypes.create_string_buffer(64)
+    sizes = [ctypes.c_size_t(len(part)) for part in (content, trailer)]
+    count = library().tetraphone_trailer(content, sizes[0], trailer, sizes[1])
+    return content + trailer.raw[:count]
 
 
 def _check_metadata(content: bytes, metadata: Metadata) -> None:

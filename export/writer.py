@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import revision, write_atomically
 from tetraphone.common.native import PACKAGE, check_network
+from tetraphone.quant.formats import Format
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.recognizer import Recognizer
@@ -18,7 +19,7 @@ from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
 
-from .operators import Format, Kind, pack
+from .operators import Kind, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from .runtime import Program
 
@@ -51,7 +52,7 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
         found = f"{type(recurrent).__name__} and {type(output).__name__}"
         raise InputError(f"the network consists of {found}; only recurrent layers and a linear one can be exported")
     kind = Kind[LAYER_KINDS[network.kind].operator.upper()]
-    number_format = Format[checkpoint.quantization.upper()] if checkpoint.quantization else Format.FLOAT32
+    number_format = Format.named(checkpoint.number_format)
     layers, width = [], checkpoint.features.inputs
     for index in range(network.layers):
         block = pack(
@@ -91,7 +92,7 @@ def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
         "direction": checkpoint.network.direction,
         "layers": checkpoint.network.layers,
         "hidden": checkpoint.network.hidden,
-        "number_format": checkpoint.quantization or "float32",
+        "number_format": checkpoint.number_format,
         "max_frames": MAX_FRAMES,
         "package_version": version(PACKAGE),
         "revision": revision(),
@@ -115,7 +116,7 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         "model": str(path),
         "bytes": len(content),
         "weight_bytes": sum(layer.block.numel() for layer in layers),
-        "number_format": checkpoint.quantization or "float32",
+        "number_format": checkpoint.number_format,
         "weights": sum(matrix.numel() for matrix in _matrices(checkpoint.model)),
         "difference": difference,
     }

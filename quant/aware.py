@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from .options import WeightFormat
+from .formats import WeightFormat
 from .weights import QuantizedWeight
 
 

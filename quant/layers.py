@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError, typed
 from tetraphone.train.network.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
 
-from .options import WeightFormat
+from .formats import WeightFormat
 from .weights import QuantizedWeight, quantize_frame
 
 

@@ -1,11 +1,10 @@
 """How to quantise; it imports no torch."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from tetraphone.common.errors import check_types
 
-WeightFormat = Literal["int8", "int4"]
+from .formats import WeightFormat
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from tetraphone.common.errors import InputError
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint, from_content, read_content
 
+from .formats import WEIGHT_FORMATS, WeightFormat
 from .layers import QuantizedLinear, QuantizedRecurrent
-from .options import QuantizeOptions, WeightFormat
-from .weights import GREATEST, QuantizedWeight
+from .options import QuantizeOptions
+from .weights import QuantizedWeight
 
 REPLACEMENTS: dict[type[nn.Module], Callable[[Any, WeightFormat], nn.Module]] = {
     Recurrent: QuantizedRecurrent,
@@ -71,8 +72,8 @@ def load(path: Path) -> Checkpoint:
     weight_format = content.get("quantization")
     if not weight_format:
         return from_content(content, path)
-    if weight_format not in GREATEST:
-        raise InputError(f"{path} is quantised to {weight_format}; this version reads {', '.join(GREATEST)}")
+    if weight_format not in WEIGHT_FORMATS:
+        raise InputError(f"{path} is quantised to {weight_format}; this version reads {', '.join(WEIGHT_FORMATS)}")
     weights = content["weights"]
     empty = from_content({**content, "weights": None}, path)
     checkpoint, _ = quantize(empty, QuantizeOptions(weight_format))

@@ -12,10 +12,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError, typed
 from tetraphone.train.network.quaternion import check_tensor
 
-from .options import WeightFormat
-
-GREATEST = {"int8": 127, "int4": 7}
-GROUP_WEIGHTS = 32
+from .formats import Format, WeightFormat
 
 
 class QuantizedWeight(nn.Module):
@@ -41,8 +38,9 @@ class QuantizedWeight(nn.Module):
         typed("weight_format", WeightFormat, weight_format)
         if weight.dim() != 2 and (weight.dim() != 3 or weight.shape[0] != 4):
             raise InputError(f"a weight of shape {tuple(weight.shape)}; give [4, rows, columns] or [rows, columns]")
-        self.group = 0 if weight_format == "int8" else GROUP_WEIGHTS // (4 if weight.dim() == 3 else 1)
-        greatest = GREATEST[weight_format]
+        found = Format.named(weight_format)
+        greatest = found.greatest
+        self.group = found.group // (4 if weight.dim() == 3 else 1)
         peak = weight.detach().abs()
         if weight.dim() == 3:
             peak = peak.amax(0)

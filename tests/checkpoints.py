@@ -5,9 +5,10 @@ import torch
 from torch import Tensor
 
 from tetraphone.common.phones import ARPABET
-from tetraphone.export.operators import Format, Kind, pack
+from tetraphone.export.operators import Kind, pack
 from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.writer import metadata
+from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizedWeight
@@ -17,7 +18,7 @@ from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import AcousticModel, Checkpoint
 from tetraphone.train.network.options import NetworkOptions
 
-FORMATS = ("float32", "int8", "int4")
+FORMATS = tuple(number_format.name.lower() for number_format in Format)
 
 
 def make_checkpoint(

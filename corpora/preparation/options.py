@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tetraphone.common.errors import InputError, check_least, check_types
+from tetraphone.sound.features import FeatureOptions
 
 LEAST_HERTZ, MOST_HERTZ = 1000, 655350
 WORDS_A_MINUTE = 80, 450
@@ -26,7 +27,7 @@ class SynthesisOptions:
     """Words a minute."""
     fastest: int = 190
     """Words a minute."""
-    sample_rate: int = 16000
+    sample_rate: int = FeatureOptions.sample_rate
     """Hz; espeak-ng's 22,050 are resampled."""
     seed: int = 1
     """The same seed gives the same bytes."""

@@ -3,9 +3,11 @@
 // Codes are Status (0: done) and the two below. Sizes, operator and block are checked against one another; that each
 // pointer holds as many elements as the sizes say is the caller's part. Contracts: ../kernels/layers.h.
 
+#include <algorithm>
 #include <new>
 
 #include "../kernels/instruction_sets.h"
+#include "../model/trailer.h"
 #include "../operators/operators.h"
 
 #define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
@@ -38,6 +40,24 @@ TETRAPHONE_C_ABI int tetraphone_instruction_set_at(std::size_t index, const char
   const tetraphone::InstructionSetEntry& entry = tetraphone::InstructionSets()[index];
   *name = entry.kernels->name;
   return entry.supported;
+}
+
+// The number of the index-th number format of weights, and what follows from it (FormatInfo); -1 behind the last.
+TETRAPHONE_C_ABI int tetraphone_format_at(std::size_t index, const char** name, int* greatest, int* group) {
+  if (index >= tetraphone::kFormats) return -1;
+  const tetraphone::FormatInfo& format = tetraphone::Formats()[index];
+  *name = format.name;
+  *greatest = format.greatest;
+  *group = format.group;
+  return static_cast<int>(format.format);
+}
+
+// Writes the trailer of a program file with this content, cut to `capacity`, and returns its size.
+TETRAPHONE_C_ABI std::size_t tetraphone_trailer(const std::uint8_t* content, std::size_t size, std::uint8_t* trailer,
+                                                std::size_t capacity) {
+  const auto made = tetraphone::MakeTrailer(content, size);
+  std::copy_n(made.begin(), std::min(capacity, made.size()), trailer);
+  return made.size();
 }
 
 TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {

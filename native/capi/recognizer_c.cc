@@ -1,6 +1,7 @@
 #include "recognizer_c.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -153,9 +155,31 @@ TETRAPHONE_C_ABI int tetraphone_check_phones(const char* const* symbols, const s
   });
 }
 
-TETRAPHONE_C_ABI int tetraphone_check_features(const tetraphone_feature_options* o) {
-  return Checked([&] {
-    return tetraphone::CheckFeatures({o->sample_rate, o->bands, o->window_ms, o->hop_ms, o->stack, o->stride});
+TETRAPHONE_C_ABI int tetraphone_check_features(const char* const* names, const double* values, size_t count) {
+  const auto refusal = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
+  return Checked([&]() -> Failure {
+    std::map<std::string, double> given;
+    for (std::size_t i = 0; i < count; ++i) given.emplace(names[i], values[i]);
+    tetraphone::FeatureOptions options;
+    Failure failure;
+    tetraphone::FeatureOptions::ForEach(options, [&](const char* name, auto& value, double, double) {
+      using Value = std::remove_reference_t<decltype(value)>;
+      const auto found = given.extract(name);
+      if (failure) return;
+      if (!found) {
+        failure = refusal(std::string("the feature option ") + name + " is missing");
+        return;
+      }
+      const double number = found.mapped();
+      if (std::is_integral_v<Value> && !(std::abs(number) < 0x1p31 && number == std::trunc(number))) {
+        failure = refusal(std::string(name) + " is no whole number of at most 31 bits; give one");
+        return;
+      }
+      value = static_cast<Value>(number);
+    });
+    if (failure) return failure;
+    if (!given.empty()) return refusal("there is no feature option " + given.begin()->first);
+    return tetraphone::CheckFeatures(options);
   });
 }
 

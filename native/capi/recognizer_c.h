@@ -40,15 +40,6 @@ typedef struct {
 } tetraphone_stream_options;
 
 typedef struct {
-  int32_t sample_rate; /* Hz */
-  int32_t bands;
-  double window_ms;
-  double hop_ms;
-  int32_t stack;
-  int32_t stride;
-} tetraphone_feature_options;
-
-typedef struct {
   int32_t index; /* of the phone, for tetraphone_phone_symbol */
   double start;  /* seconds */
   double end;
@@ -60,7 +51,8 @@ const char* tetraphone_error(void);
 /* What a model and a recording may be (limits.h), as the readers of files have it: 0, or an error that names the value
  * and the limit. A symbol is `sizes[i]` bytes of UTF-8. */
 int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count);
-int tetraphone_check_features(const tetraphone_feature_options* options);
+/* All options of features.h's FeatureOptions by their names, in any order. */
+int tetraphone_check_features(const char* const* names, const double* values, size_t count);
 int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden, int64_t layers,
                              int64_t outputs);
 int tetraphone_check_sound(int64_t rate, int64_t channels);

@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "../common/heap_bytes.h"
@@ -39,14 +40,12 @@ Failure CheckRange(const char* name, double value, double least, double most) {
 }
 
 Failure CheckSizes(const FeatureOptions& o) {
-  if (Failure failure = CheckRange("sample_rate", o.sample_rate, 1000, 192000)) return failure;
-  if (Failure failure = CheckRange("bands", o.bands, 3, 256)) return failure;
-  if (Failure failure = CheckRange("window_ms", o.window_ms, 1, 250)) return failure;
-  if (Failure failure = CheckRange("hop_ms", o.hop_ms, 0.01, 1000)) return failure;
-  if (Failure failure = CheckRange("stack", o.stack, 1, 16)) return failure;
-  if (o.stride < 1 || o.stride > o.stack) {
-    return Refusal("stride", o.stride, "give 1 to " + Text(o.stack) + ", the stack: no frame between inputs is lost");
-  }
+  Failure refused;
+  FeatureOptions::ForEach(o, [&](const char* name, double value, double least, double most) {
+    if (refused || !(refused = CheckRange(name, value, least, most))) return;
+    if (std::string_view(name) == "stride") refused->message += ", the stack: no frame between inputs is lost";
+  });
+  if (refused) return refused;
   const std::string at = "at " + Text(o.sample_rate) + " Hz ";
   if (o.sample_rate * o.hop_ms < 2000) return Refusal("hop_ms", o.hop_ms, at + "give two samples or more");
   if (Samples(o, o.window_ms) < 5) return Refusal("window_ms", o.window_ms, at + "give five samples or more");

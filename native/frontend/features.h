@@ -20,13 +20,24 @@ namespace tetraphone {
 
 constexpr int kLookAhead = 6;  // frames after a frame that its derivatives read, and before
 
-struct FeatureOptions {  // the fields of sound/features.py's FeatureOptions; values come with the model
+struct FeatureOptions {  // the fields of sound/features.py's FeatureOptions, whose defaults stand there; see ForEach
   int sample_rate = 0;   // Hz
   int bands = 0;
   double window_ms = 0;
   double hop_ms = 0;
   int stack = 0;
   int stride = 0;
+
+  // Visits each option of `options`: its name in files and errors, its value, the least and the greatest.
+  template <typename Options, typename Visit>
+  static void ForEach(Options& options, Visit visit) {
+    visit("sample_rate", options.sample_rate, 1000, 192000);
+    visit("bands", options.bands, 3, 256);
+    visit("window_ms", options.window_ms, 1, 250);
+    visit("hop_ms", options.hop_ms, 0.01, 1000);
+    visit("stack", options.stack, 1, 16);
+    visit("stride", options.stride, 1, options.stack);
+  }
 
   std::size_t inputs() const { return std::size_t{4} * bands * stack; }
   // Of a network frame, in seconds; see ModelInfo (model.h).

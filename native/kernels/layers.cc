@@ -179,7 +179,7 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
     for (std::int64_t tile = 0; tile < tiles; tile += most) {
       const std::int64_t together = tiles - tile < most ? tiles - tile : most;
       for (std::int64_t i = 0; i < columns; ++i) {
-        parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Bits(shape.format)),
+        parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Info(shape.format).bits),
                     block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),
                     block + layout.input.sums + tile * kTileRows * 4, together, layout.input.groups,
                     s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,

@@ -27,6 +27,16 @@ enum class Format : std::uint8_t {
   kInt4 = 3,  // one float16 scale for each group of 32 weights (8 input quaternions, or 32 inputs for kLinear), [-7, 7]
 };
 
+struct FormatInfo {
+  Format format;
+  const char* name;
+  int bits;      // of a weight
+  int greatest;  // of an integer's magnitude; 0: weights are no integers
+  int group;     // weights of an output that share a scale; 0: all of them
+};
+constexpr std::size_t kFormats = 3;
+const FormatInfo* Formats();  // in the order of their numbers, which begin at 1; quant/formats.py has the same
+
 struct Shape {
   Kind kind;
   Format format;

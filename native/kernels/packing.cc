@@ -58,7 +58,7 @@ Header MakeHeader(const Shape& shape, const Layout& layout) {
 // float in the packed values, shift of its nibble).
 template <typename Visit>
 void ForEachWeight(const Shape& shape, const Layout& layout, const MatrixLayout& matrix, Visit visit) {
-  const std::int64_t bits = Bits(shape.format);
+  const std::int64_t bits = Info(shape.format).bits;
   const std::int64_t tile_bytes = matrix.groups * ValueBytes(static_cast<int>(bits));
   for (int component = 0; component < layout.components; ++component) {
     for (std::int64_t gate = 0; gate < layout.gates; ++gate) {
@@ -150,7 +150,7 @@ Status PackMatrix(const Shape& shape, const Layout& layout, const MatrixLayout& 
                     return;
                   }
                   const int value = static_cast<const std::int8_t*>(given.values)[index];
-                  const int limit = shape.format == Format::kInt8 ? 127 : 7;
+                  const int limit = Info(shape.format).greatest;
                   good &= value >= -limit && value <= limit;
                   if (shape.format == Format::kInt8) {
                     *to = static_cast<std::uint8_t>(value);
@@ -227,17 +227,26 @@ const char* StatusText(Status status) {
   return "unknown status";
 }
 
-int Bits(Format format) { return format == Format::kFloat32 ? 32 : format == Format::kInt8 ? 8 : 4; }
+const FormatInfo* Formats() {
+  static constexpr FormatInfo kTable[kFormats] = {
+      {Format::kFloat32, "float32", 32, 0, 0},
+      {Format::kInt8, "int8", 8, 127, 0},
+      {Format::kInt4, "int4", 4, 7, kGroup},
+  };
+  return kTable;
+}
+
+const FormatInfo& Info(Format format) { return Formats()[static_cast<std::size_t>(format) - 1]; }
 
 std::int64_t ScaleBytes(Format format, std::int64_t groups) {
-  if (format == Format::kInt8) return kTileRows * 4;
-  return format == Format::kInt4 ? kTileRows * groups * 2 : 0;
+  if (Info(format).greatest == 0) return 0;
+  return Info(format).group == 0 ? kTileRows * 4 : kTileRows * groups * 2;
 }
 
 bool MakeLayout(const Shape& shape, Layout* layout) {
   const int kind = static_cast<int>(shape.kind);
-  const int format = static_cast<int>(shape.format);
-  if (kind < 1 || kind > 4 || format < 1 || format > 3) return false;
+  const std::size_t format = static_cast<std::size_t>(shape.format);
+  if (kind < 1 || kind > 4 || format < 1 || format > kFormats) return false;
   layout->quaternion = shape.kind != Kind::kLinear;
   layout->recurrent = shape.kind == Kind::kRnn || shape.kind == Kind::kLstm;
   layout->components = layout->quaternion ? 4 : 1;
@@ -260,7 +269,7 @@ bool MakeLayout(const Shape& shape, Layout* layout) {
     MatrixLayout m{};
     m.columns = columns;
     m.groups = RoundUp(columns, kGroup / layout->components) / (kGroup / layout->components);
-    m.values = section(layout->rows / kTileRows * m.groups * ValueBytes(Bits(shape.format)));
+    m.values = section(layout->rows / kTileRows * m.groups * ValueBytes(Info(shape.format).bits));
     m.scales = section(layout->rows / kTileRows * ScaleBytes(shape.format, m.groups));
     m.sums = section(m.groups > 0 && shape.format == Format::kInt8 ? layout->rows * 4 : 0);
     return m;

@@ -33,7 +33,7 @@ struct Layout {
 // False for a shape that is refused.
 bool MakeLayout(const Shape& shape, Layout* layout);
 
-int Bits(Format format);  // of a weight
+const FormatInfo& Info(Format format);
 
 std::int64_t ScaleBytes(Format format, std::int64_t groups);  // of a tile
 

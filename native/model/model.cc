@@ -48,10 +48,11 @@ class Metadata {
     if (fault_.empty()) fault_ = key + (found == values_.end() ? " is missing" : " is of another type");
     return T{};
   }
-  int Size(const std::string& key) {
+  void Read(const std::string& key, double* number) { *number = Get<double>(key); }
+  void Read(const std::string& key, int* number) {
     const auto value = Get<std::int64_t>(key);
-    if (fault_.empty() && value != static_cast<int>(value)) fault_ = key + " is " + std::to_string(value);
-    return static_cast<int>(value);
+    *number = static_cast<int>(value);
+    if (fault_.empty() && value != *number) fault_ = key + " is " + std::to_string(value);
   }
   // One that follows from others; export's arithmetic may round otherwise.
   double Derived(const std::string& key, double expected) {
@@ -144,12 +145,7 @@ Failure Model::ReadInfo() {
   info_.phones = Words(data.Get<std::string>("phones"));
   if (Failure failure = CheckPhones(info_.phones)) return Damaged(name_, failure->message);
   FeatureOptions& features = info_.features;
-  features.sample_rate = data.Size("sample_rate");
-  features.bands = data.Size("bands");
-  features.window_ms = data.Get<double>("window_ms");
-  features.hop_ms = data.Get<double>("hop_ms");
-  features.stack = data.Size("stack");
-  features.stride = data.Size("stride");
+  FeatureOptions::ForEach(features, [&](const char* name, auto& value, double, double) { data.Read(name, &value); });
   if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) {
     return Damaged(name_, failure->message);
   }

@@ -1,9 +1,12 @@
 #include "trailer.h"
 
-#include <array>
 #include <cstring>
 
 namespace tetraphone {
+namespace {
+
+constexpr char kMagic[] = "TETRAPHN";
+constexpr std::uint32_t kFormatVersion = 2;
 
 std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
   static const auto table = [] {
@@ -18,6 +21,16 @@ std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
   std::uint32_t crc = ~0u;
   for (std::size_t i = 0; i < size; ++i) crc = table[(crc ^ data[i]) & 0xFF] ^ (crc >> 8);
   return ~crc;
+}
+
+}  // namespace
+
+Trailer MakeTrailer(const std::uint8_t* content, std::size_t size) {
+  const std::uint32_t numbers[] = {kFormatVersion, Crc32(content, size)};
+  Trailer trailer;
+  std::memcpy(trailer.data(), kMagic, 8);
+  std::memcpy(trailer.data() + 8, numbers, 8);
+  return trailer;
 }
 
 Failure CheckTrailer(const std::uint8_t* data, std::size_t size, const std::string& name) {

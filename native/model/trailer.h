@@ -2,19 +2,23 @@
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "../common/result.h"
 
 namespace tetraphone {
 
-// The file's trailer: magic, version and checksum of all bytes before it, 16 bytes, little endian (export/program.py).
-constexpr std::size_t kTrailerBytes = 16;
-constexpr char kMagic[] = "TETRAPHN";
-constexpr std::uint32_t kFormatVersion = 2;
-std::uint32_t Crc32(const std::uint8_t* data, std::size_t size);
+// The magic, the version of the format (uint32) and the CRC-32 of all bytes before the trailer (uint32), little endian.
+// ExecuTorch ignores bytes behind the program.
+using Trailer = std::array<std::uint8_t, 16>;
+constexpr std::size_t kTrailerBytes = std::tuple_size_v<Trailer>;
+
+// Of a file with this content; export asks for it through the C ABI.
+Trailer MakeTrailer(const std::uint8_t* content, std::size_t size);
 
 // Fails on a file that is none of ours, of another version, or damaged; `name` is for errors.
 Failure CheckTrailer(const std::uint8_t* data, std::size_t size, const std::string& name);

@@ -17,9 +17,10 @@ from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.evaluation.evaluate import evaluate
 from tetraphone.evaluation.models import load_model
-from tetraphone.export.operators import Format, packed_shape
+from tetraphone.export.operators import packed_shape
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import packed_layers
+from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
 from tetraphone.recognition.confidence import Confidence

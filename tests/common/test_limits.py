@@ -4,7 +4,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from itertools import product
 from pathlib import Path
 from types import UnionType
@@ -17,7 +17,7 @@ from checkpoints import hand_made, make_checkpoint, plain
 from tetraphone.commands.benchmark import TrainingBenchmark
 from tetraphone.commands.recipe import read_recipe
 from tetraphone.common.errors import InputError
-from tetraphone.common.native import check_phones
+from tetraphone.common.native import check_features, check_phones
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import read_dictionary
 from tetraphone.corpora.preparation.options import SynthesisOptions
@@ -137,6 +137,18 @@ def test_feature_options_have_the_limits_of_the_device(name: str) -> None:
         options = FeatureOptions(**{**base, name: value})  # type: ignore[arg-type]
         content = hand_made(np.zeros((2, options.inputs)), np.zeros(2), options, plain(options.bands))
         assert Recognizer.from_bytes(content, "m.pte").sample_rate == options.sample_rate
+
+
+def test_the_library_has_the_feature_options_of_python() -> None:
+    values = asdict(FeatureOptions())
+    check_features(dict(reversed(values.items())))
+    for name in values:
+        with pytest.raises(InputError, match=f"the feature option {name} is missing"):
+            check_features({other: value for other, value in values.items() if other != name})
+    with pytest.raises(InputError, match="there is no feature option dither"):
+        check_features({**values, "dither": 0.0})
+    with pytest.raises(InputError, match="bands is no whole number"):
+        check_features({**values, "bands": 40.5})
 
 
 OPTIONS = (

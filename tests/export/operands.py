@@ -6,7 +6,8 @@ import torch
 from checkpoints import pack_weight
 from torch import Tensor
 
-from tetraphone.export.operators import Format, Kind
+from tetraphone.export.operators import Kind
+from tetraphone.quant.formats import Format
 from tetraphone.train.network.layers import KINDS, QLSTM, QRNN
 
 ops = torch.ops.quaternion

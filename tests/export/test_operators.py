@@ -8,7 +8,8 @@ from torch import Tensor
 
 from tetraphone.common.errors import InputError
 from tetraphone.export import operators
-from tetraphone.export.operators import Format, Kind, pack, unpack
+from tetraphone.export.operators import Kind, pack, unpack
+from tetraphone.quant.formats import Format
 from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.quant.weights import quantize_frame
 from tetraphone.train.network.layers import QuaternionLinear

@@ -11,7 +11,8 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tetraphone.common.errors import InputError
-from tetraphone.export.operators import Format, Kind, pack, packed_shape, unpack
+from tetraphone.export.operators import Kind, pack, packed_shape, unpack
+from tetraphone.quant.formats import Format
 
 HEADER_BYTES = 64
 

@@ -14,10 +14,11 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
 
 import tetraphone.export.program as program_module
-from tetraphone.export.operators import Format, Kind, pack
+from tetraphone.export.operators import Kind, pack
 from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import metadata, packed_layers
+from tetraphone.quant.formats import Format
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.model import Checkpoint
 

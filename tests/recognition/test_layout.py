@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tetraphone.common.native import _FeatureOptions
 from tetraphone.export.operators import _Matrix, _Shape
 from tetraphone.recognition.recognizer import _Info, _Options, _Phone
 
@@ -17,7 +16,6 @@ C_ABI, LAYERS = "capi/recognizer_c.h", "kernels/layers.h"
 STRUCTS = (
     (_Info, "tetraphone_model_info", C_ABI),
     (_Options, "tetraphone_stream_options", C_ABI),
-    (_FeatureOptions, "tetraphone_feature_options", C_ABI),
     (_Phone, "tetraphone_phone", C_ABI),
     (_Shape, "tetraphone::Shape", LAYERS),
     (_Matrix, "tetraphone::Matrix", LAYERS),

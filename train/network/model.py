@@ -103,6 +103,11 @@ class Checkpoint:
     states: int = 0
     """0: scores of the blank and the phones (CTC); else of so many hidden Markov states a phone, phone after phone."""
 
+    @property
+    def number_format(self) -> str:
+        """Of its weights."""
+        return self.quantization or "float32"
+
     def to_ship(self) -> "Checkpoint":
         """Itself.
 

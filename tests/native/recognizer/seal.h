@@ -2,8 +2,8 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "model/trailer.h"
@@ -12,12 +12,8 @@ namespace tetraphone {
 
 inline void Seal(std::vector<std::uint8_t>* bytes) {
   if (bytes->size() < kTrailerBytes) bytes->resize(kTrailerBytes);
-  std::uint8_t* trailer = bytes->data() + bytes->size() - kTrailerBytes;
-  const std::uint32_t version = kFormatVersion;
-  std::memcpy(trailer, kMagic, 8);
-  std::memcpy(trailer + 8, &version, 4);
-  const std::uint32_t checksum = Crc32(bytes->data(), bytes->size() - kTrailerBytes);
-  std::memcpy(trailer + 12, &checksum, 4);
+  const Trailer trailer = MakeTrailer(bytes->data(), bytes->size() - kTrailerBytes);
+  std::copy(trailer.begin(), trailer.end(), bytes->end() - kTrailerBytes);
 }
 
 }  // namespace tetraphone
