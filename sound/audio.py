@@ -42,6 +42,8 @@ GREATEST_BLOCK = 1 << 22
 """Samples of all channels that are read at a time at most."""
 DENSEST = 8192
 """Samples of each channel that a byte can hold: FLAC has blocks of 65,535 equal samples in 10 bytes."""
+COMMON_RATE = 16000
+"""Hz, with which a number of channels alone is checked."""
 UNCOUNTED = 1 << 62
 """Samples from which on libsndfile's count means that it knows none."""
 
@@ -97,14 +99,12 @@ class Sound:
         """After the last block: why it is not the recording's last, a sentence without a full stop; or nothing."""
         self._passed = 0
         self._error = ""
+        self._joined: list[str] = []
         self._unmarked: list[str] = []
-        """Seconds at which an unmarked stretch ended."""
+        """Seconds at which a joined stretch began and an unmarked one ended."""
         self._all = _Part(0, sys.maxsize)
         self._parts: dict[tuple[float, float], _Part] = {}
-        try:
-            check_sound(self.rate, self.channels)
-        except InputError as error:
-            raise InputError(f"cannot read the recording {name}: {error}") from error
+        self._check(self.rate, self.channels)
         if channel is not None and not 0 <= channel < self.channels:
             numbers = "channel 0 alone" if self.channels == 1 else f"channels 0 to {self.channels - 1}"
             raise InputError(f"{name} has no channel {channel}; it has {numbers}")
@@ -128,9 +128,16 @@ class Sound:
 
         A transcript whose duration is known needs no more than that its sound is there; see `require`.
         """
-        if self._unmarked and not self.fault:
-            fault = f"{self.name} may lack sound at second {', '.join(self._unmarked)}: the page of Ogg that ends there"
-            return f"{fault} is not marked as the last, as in a cut file and a live capture; compare it with its source"
+        doubts = [
+            f"{where} second {', '.join(seconds)}: the page of Ogg that {what}"
+            for where, seconds, what in (
+                ("before", self._joined, "begins there is not the first, as in a live capture"),
+                ("at", self._unmarked, "ends there is not marked as the last, as in a cut file and a live capture"),
+            )
+            if seconds
+        ]
+        if doubts and not self.fault:
+            return f"{self.name} may lack sound {', and '.join(doubts)}; compare it with its source"
         if self._layout.checked or self.fault:
             return ""
         fault = f"{self.name} may be longer than {self.seconds:.2f} seconds: a cut is not found in a file of this kind"
@@ -156,6 +163,8 @@ class Sound:
             if stretch is not stretches[0] and not self._follows(stretch):
                 return
             begin = self._passed
+            if stretch.joined:
+                self._joined.append(f"{begin / self.rate:.2f}")
             self._seek(first - begin if stretch is stretches[-1] else 0, stretch)
             while self._passed < end:
                 block = self._read(min(size, end - self._passed))
@@ -212,6 +221,12 @@ class Sound:
         fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
         return f"{fault}; choose one, by --channel 0"
 
+    def _check(self, rate: int, channels: int) -> None:
+        try:
+            check_sound(rate, channels)
+        except InputError as error:
+            raise InputError(f"cannot read the recording {self.name}: {error}") from error
+
     def _open(self, stretch: Stretch) -> tuple[Pieces, _Decoder]:
         try:
             pieces = Pieces(self._source, stretch.pieces)
@@ -220,9 +235,10 @@ class Sound:
                 pieces = Pieces(self._source, stretch.counted)
                 decoder = _Decoder(pieces)
         except (OSError, RuntimeError, TypeError) as error:
-            raise undecoded(
-                self.name, self._source.read(self._source.skip_tags(0), MAGIC_BYTES), words(error)
-            ) from error
+            if stretch.channels is not None:
+                self._check(COMMON_RATE, stretch.channels)
+            begin = self._source.read(self._source.skip_tags(0), MAGIC_BYTES)
+            raise undecoded(self.name, begin, words(error)) from error
         return pieces, decoder
 
     def _follows(self, stretch: Stretch) -> bool:

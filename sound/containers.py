@@ -179,7 +179,8 @@ def _wav(source: Bytes, at: int) -> Found | None:
         sizes = b"ds64" + (28).to_bytes(4, "little") + b"".join(long) + bytes(4)
         head = b"RF64\xff\xff\xff\xffWAVE" + sizes + between + b"data\xff\xff\xff\xff"
     lost = _missing(chunks.declared, size, frame)
-    return [Stretch((head, chunks.sound), lost=lost)], chunks.end, chunks.fault
+    channels = int.from_bytes(form[2:4], order)
+    return [Stretch((head, chunks.sound), lost=lost, channels=channels)], chunks.end, chunks.fault
 
 
 UNCOMPRESSED = (b"NONE", b"twos", b"sowt", b"in24", b"in32", b"fl32", b"FL32", b"fl64", b"FL64", b"raw ")
@@ -204,7 +205,7 @@ def _aiff(source: Bytes, at: int) -> Found | None:
     head = kind + version + comm + b"SSND" + size.to_bytes(4, "big") + bytes(8)
     head = b"FORM" + min(len(head) + len(sound), 2**32 - 1).to_bytes(4, "big") + head
     lost = _missing(max(chunks.declared - 8 - offset, 0), len(sound), frame)
-    return [Stretch((head, sound), lost=lost)], chunks.end, chunks.fault
+    return [Stretch((head, sound), lost=lost, channels=channels)], chunks.end, chunks.fault
 
 
 # Containers whose header says where they end.
@@ -231,10 +232,12 @@ def _caf(source: Bytes, at: int) -> Found | None:
         sound = sound or (position if head[:4] == b"data" else 0)
         known, position = size >= 0, position + size
     end, lost = _bounds(source, at, position if known else None)
+    channels = int.from_bytes(source.at(at + 44, 4), "big")  # of the chunk desc, which is the first
     if not 0 < sound < end or (known and not lost):
-        return [Stretch((range(at, end),), lost=lost)], end, ""
+        return [Stretch((range(at, end),), lost=lost, channels=channels)], end, ""
     size_there = (end - sound).to_bytes(8, "big")
-    return [Stretch((range(at, sound - 8), size_there, range(sound, end)), lost=lost)], end, ""
+    pieces = range(at, sound - 8), size_there, range(sound, end)
+    return [Stretch(pieces, lost=lost, channels=channels)], end, ""
 
 
 def _wave64(source: Bytes, at: int) -> Found | None:
@@ -243,7 +246,8 @@ def _wave64(source: Bytes, at: int) -> Found | None:
     filled = at + -(-size // 8) * 8
     end = filled if filled == source.size or packets.begins(source, min(filled, source.size)) else at + size
     end, lost = _bounds(source, at, end if 0 < size < 1 << 62 else None)
-    return [Stretch((range(at, end),), lost=lost)], end, ""
+    channels = int.from_bytes(source.at(at + 66, 2), "little") if source.at(at + 40, 4) == b"fmt " else None
+    return [Stretch((range(at, end),), lost=lost, channels=channels)], end, ""
 
 
 # A header, then samples.
@@ -273,7 +277,8 @@ def _au(source: Bytes, at: int) -> Found | None:
     frame = channels * {1: 1, 2: 1, 3: 2, 4: 3, 5: 4, 6: 4, 7: 8, 27: 1}.get(coding, 0)
     sound, lost = _samples(source, at + begin, 0 if declared >= UNKNOWN else declared, frame)
     size = min(len(sound), 2**32 - 1).to_bytes(4, "big")
-    return [Stretch((head[:4] + (24).to_bytes(4, "big") + size + head[12:], sound), lost=lost)], sound.stop, ""
+    mended = head[:4] + (24).to_bytes(4, "big") + size + head[12:]
+    return [Stretch((mended, sound), lost=lost, channels=channels)], sound.stop, ""
 
 
 def _sphere(source: Bytes, at: int) -> Found | None:
@@ -285,9 +290,10 @@ def _sphere(source: Bytes, at: int) -> Found | None:
     numbers = {
         name: int(value) for name, value in re.findall(rb"^(\w+) -i (\d{1,18})\s*$", header.split(b"end_head")[0], re.M)
     }
-    frame = numbers.get(b"channel_count", 1) * numbers.get(b"sample_n_bytes", 0)
+    channels = numbers.get(b"channel_count", 1)
+    frame = channels * numbers.get(b"sample_n_bytes", 0)
     coding = re.search(rb"^sample_coding -s\d+ (\S+)", header, re.M)
     if coding is not None and coding[1] not in (b"pcm", b"ulaw", b"alaw", b"mu-law"):
         frame = 0
     sound, lost = _samples(source, begin, numbers.get(b"sample_count", 0) * frame, frame)
-    return [Stretch((header, sound), lost=lost)], sound.stop, ""
+    return [Stretch((header, sound), lost=lost, channels=channels)], sound.stop, ""

@@ -50,6 +50,8 @@ def _flac(source: Bytes, at: int) -> Found | None:
 
 FIRST, LAST = 2, 4
 """Flags of the first and the last page of a stream."""
+HEADERS = {b"\x01vorbis": 3, b"OpusHead": 2}
+"""What the first packet of a stream begins with → its packets of headers, behind which a new page begins."""
 
 MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 """Each byte with its bits in reverse order."""
@@ -67,14 +69,14 @@ def marked(page: bytes, flags: int) -> bytes:
     return page[:22] + _checksum(page).to_bytes(4, "little") + page[26:]
 
 
-def _link(source: Bytes, begin: int, end: int, open_: Iterable[range], lost: str = "") -> Stretch:
+def _link(source: Bytes, begin: int, end: int, open_: Iterable[range], joined: bool = False, lost: str = "") -> Stretch:
     """A stretch of pages; `open_` are the last of streams that lack the mark LAST; the decoder sees them with it."""
     pieces: list[bytes | range] = []
     for page in () if lost else sorted(open_, key=lambda page: page.start):
         content = source.read(page.start, len(page))
         pieces += [range(begin, page.start), marked(content, content[5] | LAST)]
         begin = page.stop
-    return Stretch((*pieces, range(begin, end)), lost=lost, unmarked=bool(pieces))
+    return Stretch((*pieces, range(begin, end)), lost=lost, unmarked=bool(pieces), joined=joined)
 
 
 def _ogg(source: Bytes, at: int) -> Found | None:
@@ -82,13 +84,15 @@ def _ogg(source: Bytes, at: int) -> Found | None:
 
     It ends before a page that is damaged, or does not follow the one before: decoders go on behind it, too early. A
     stream whose last page lacks the mark LAST may be whole: writers of live sound, such as Android's, know too late
-    which page that is.
+    which page that is. A listener who joins a live stream is sent its headers, then the page that is on: numbers that
+    leap between the two are where his capture begins.
     """
     stretches: list[Stretch] = []
     begin = position = at
     following: dict[bytes, int] = {}  # of each stream that goes on: the number of its next page
     pages: dict[bytes, range] = {}  # and the bytes of its last one so far
-    starting, lost, fault = True, "", ""
+    headers: dict[bytes, int] = {}  # of each stream: packets of its headers to come; below 0 behind a page of sound
+    starting, joined, lost, fault = True, False, "", ""
     while source.at(position, 4) == b"OggS":
         head = source.at(position, 27)
         table = source.at(position + 27, head[26]) if len(head) == 27 else b""
@@ -105,13 +109,18 @@ def _ogg(source: Bytes, at: int) -> Found | None:
             break
         first, stream, number = bool(head[5] & FIRST), head[14:18], int.from_bytes(head[18:22], "little")
         if first and not starting:
-            stretches.append(_link(source, begin, position, pages.values()))
-            begin = position
+            stretches.append(_link(source, begin, position, pages.values(), joined))
+            begin, joined = position, False
             following.clear()
             pages.clear()
-        if not first and number != following.get(stream):
+        if first:
+            headers[stream] = next((n for magic, n in HEADERS.items() if page[27 + len(table) :].startswith(magic)), -1)
+        elif number > following.get(stream, number) and headers[stream] == 0:
+            joined = True
+        elif number != following.get(stream):
             fault = "a page of Ogg is missing or in a wrong place"
             break
+        headers[stream] -= sum(size < 255 for size in table) if headers[stream] else 1
         following[stream], pages[stream] = number + 1 & 0xFFFFFFFF, range(position, end)
         if head[5] & LAST:
             del following[stream], pages[stream]
@@ -119,7 +128,7 @@ def _ogg(source: Bytes, at: int) -> Found | None:
     behind = source.skip_tags(position)
     ends = behind >= source.size or source.is_container(behind)
     if position > begin or not stretches:
-        stretches.append(_link(source, begin, position, pages.values(), lost))
+        stretches.append(_link(source, begin, position, pages.values(), joined, lost))
     if fault or lost or ends:
         return stretches, source.size if lost else position, fault
     if not following and source.size - position <= JUNK:

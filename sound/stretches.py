@@ -104,6 +104,10 @@ class Stretch:
     """Pieces under a header that counts the samples, for a decoder that expects fewer of the other pieces."""
     unmarked: bool = False
     """Whether it lacks the mark of its end, so that more may be missing."""
+    joined: bool = False
+    """Whether its sound does not begin with the first page, as where a live stream was captured from its middle on."""
+    channels: int | None = None
+    """As its header says, where it may say more than decoders take."""
 
 
 class Pieces(io.RawIOBase):

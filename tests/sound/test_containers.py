@@ -10,6 +10,7 @@ import pytest
 import soundfile
 from recordings import FORMS, LONG, RATE, SAMPLES, SOUND, decoded, made, put, read
 
+from tetraphone.common.errors import InputError
 from tetraphone.sound import audio, containers
 from tetraphone.sound.stretches import bytes_of
 
@@ -217,3 +218,25 @@ def test_a_header_that_is_cut_off_is_followed_by_no_sound(form: str) -> None:
     content = put(FORMS["AU"], 4, struct.pack(">I", 32))[:28] if form == "AU" else FORMS["SPHERE"][:1020]
     (stretch,) = containers.find_sound(bytes_of(io.BytesIO(content))).stretches
     assert stretch.lost == f"its header says {SAMPLES} samples, 0 are there"
+
+
+CHANNELS = {
+    **dict.fromkeys(("WAV", "WAV of floats", "WAV of mu-law", "WAVEX", "RF64"), (b"fmt ", 10, 2, "little")),
+    **dict.fromkeys(("AIFF", "AIFF-C"), (b"COMM", 8, 2, "big")),
+    "AU": (b".snd", 20, 4, "big"),
+    **dict.fromkeys(("CAF", "CAF of floats"), (b"desc", 36, 4, "big")),
+    "W64": (b"fmt ", 26, 2, "little"),
+    "SPHERE": (b"channel_count -i 1", 0, 0, ""),
+}
+"""Form → the name before its number of channels, how far behind its beginning that is, and its bytes."""
+
+
+@pytest.mark.parametrize("form", CHANNELS)
+@pytest.mark.parametrize("channels", [0, 1025, 65535])
+def test_channels_that_no_decoder_takes_are_named_in_our_words(tmp_path: Path, form: str, channels: int) -> None:
+    name, behind, size, order = CHANNELS[form]
+    number = channels.to_bytes(size, order) if size else b"channel_count -i %d" % channels  # type: ignore[arg-type]
+    path = tmp_path / "many"
+    says = f"^cannot read the recording {path}: {channels} channels; give 1 to 1024$"
+    with pytest.raises(InputError, match=says):
+        read(path, put(FORMS[form], FORMS[form].index(name) + behind, number))

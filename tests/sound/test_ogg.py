@@ -68,3 +68,32 @@ def test_ogg_without_the_mark_of_its_end_is_read_and_told(tmp_path: Path, form: 
     )
     assert sound.unchecked.startswith(says)
     sound.require(0.0, 0.0)
+
+
+@pytest.mark.parametrize("form", LONG)
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_capture_of_live_ogg_is_all_that_follows_its_headers(tmp_path: Path, form: str, marked: bool) -> None:
+    """As a listener gets it who joins an Icecast stream: its headers, then pages from the one that is on."""
+    pages = pages_of(LONG[form])
+    last = pages[-1] if marked else packets.marked(pages[-1], 0)
+    path = tmp_path / "dump.ogg"
+    path.write_bytes(b"".join([*pages[:2], *pages[5:-1], last]))
+    with open_sound(path) as sound:
+        samples = audio.joined(sound.blocks())
+    whole = decoded(LONG[form])
+    ticks = [int.from_bytes(page[6:14], "little") for page in (pages[4], pages[-1])]
+    captured = (ticks[1] - ticks[0]) * RATE // (48000 if form == "Opus" else RATE)
+    assert captured - 300 < len(samples) <= captured  # without what the decoder needs to begin
+    np.testing.assert_allclose(samples[RATE:], whole[-len(samples) :][RATE:], atol=1e-3)
+    assert not sound.fault
+    says = f"{path} may lack sound before second 0.00: the page of Ogg that begins there is not the first, as in a live"
+    assert sound.unchecked.startswith(says)
+    assert sound.unchecked.count(", and at second") == (not marked)
+
+
+@pytest.mark.parametrize("form", LONG)
+def test_a_page_that_misses_in_a_capture_is_lost(tmp_path: Path, form: str) -> None:
+    pages = pages_of(LONG[form])
+    samples, fault = read(tmp_path / "dump.ogg", b"".join([*pages[:2], *pages[3:5], *pages[6:]]))
+    assert 0 < len(samples) < len(decoded(LONG[form])) / 2
+    assert fault.endswith("a page of Ogg is missing or in a wrong place")
