@@ -60,6 +60,13 @@ TETRAPHONE_C_ABI std::size_t tetraphone_trailer(const std::uint8_t* content, std
   return made.size();
 }
 
+// The index-th row of kernels/kinds.h; -1 behind the last.
+TETRAPHONE_C_ABI int tetraphone_layer_kind_at(std::size_t index, tetraphone::LayerKind* row) {
+  if (index >= tetraphone::kKinds) return -1;
+  *row = tetraphone::kLayerKinds[index];
+  return 0;
+}
+
 TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {
   switch (code) {
     case kMismatch:

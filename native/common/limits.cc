@@ -54,6 +54,17 @@ Failure CheckSize(const std::string& name, std::int64_t value, std::size_t most,
                  std::to_string(step) + " to " + std::to_string(most));
 }
 
+// The kinds of layers that a network may have, the last of the list first: "a, b or c".
+std::string NetworkKinds() {
+  std::vector<std::string> names;
+  for (const LayerKind& kind : kLayerKinds) {
+    if (kind.layer_name[0] != '\0') names.emplace_back(kind.layer_name);
+  }
+  std::string text = names.back();
+  for (std::size_t i = names.size() - 1; i-- > 0;) text += (i == 0 ? " or " : ", ") + names[i];
+  return text;
+}
+
 struct Magic {
   std::size_t at;
   std::string_view bytes;
@@ -104,19 +115,17 @@ Failure CheckPhones(const std::vector<std::string>& phones) {
 }
 
 Failure CheckNetwork(const NetworkSizes& network) {
-  constexpr std::pair<const char*, Kind> kKinds[] = {{"qlstm", Kind::kLstm}, {"qrnn", Kind::kRnn}};
-  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const auto& known) { return network.kind == known.first; });
-  if (kind == std::end(kKinds) || network.direction != "uni") {
-    return Refusal("the recogniser cannot run a " + network.kind + " of direction " + network.direction +
-                   "; train a qlstm or qrnn of direction uni");
+  const LayerKind* kind = FindLayer(network.kind);
+  if (kind == nullptr || network.direction != "uni") {
+    return Refusal("the recogniser cannot run a " + network.kind + " of direction " + network.direction + "; train a " +
+                   NetworkKinds() + " of direction uni");
   }
   if (Failure failure = CheckSize("the number of inputs", network.inputs, kMostWidth, 4)) return failure;
   if (Failure failure = CheckSize("hidden", network.hidden, kMostWidth, 4)) return failure;
   if (Failure failure = CheckSize("layers", network.layers, kMostLayers)) return failure;
   if (Failure failure = CheckSize("the number of scores", network.outputs, kMostWidth)) return failure;
   const std::int64_t widest = network.layers == 1 ? network.inputs : std::max(network.inputs, network.hidden);
-  if (PackedBytes({kind->second, Format::kFloat32, widest, network.hidden}) == 0 ||
+  if (PackedBytes({kind->kind, Format::kFloat32, widest, network.hidden}) == 0 ||
       PackedBytes({Kind::kLinear, Format::kFloat32, network.hidden, network.outputs}) == 0) {
     return Refusal("hidden is " + std::to_string(network.hidden) + "; a layer would take more than 2 GiB: give less");
   }

@@ -16,6 +16,7 @@
 
 #pragma once
 
+#include "cells.h"
 #include "kernels.h"
 #include "repeat.h"
 
@@ -97,29 +98,32 @@ struct Quick {
   }
 };
 
-template <typename V, typename Activation>
-void RnnBody(const Gates& gates) {
-  for (std::int64_t i = 0; i < 4 * gates.units; i += V::kLanes) {
-    Activation::Tanh(V::Load(gates.sums + i)).Store(gates.h_out + i);
+// One frame's element-wise part: the kind's cell on every unit of every component.
+template <typename V, typename Activation, typename Cell, int kGates, int kStates>
+void GatesBody(const Gates& gates) {
+  const std::int64_t units = gates.units;
+  for (std::int64_t component = 0; component < 4; ++component) {
+    const float* from = gates.sums + component * kGates * units;
+    for (std::int64_t i = 0; i < units; i += V::kLanes) {
+      V sums[kGates], state[kStates];
+      Repeat<kGates>([&](auto gate) { sums[gate] = V::Load(from + gate * units + i); });
+      Repeat<kStates>([&](auto part) { state[part] = V::Load(gates.state[part] + component * units + i); });
+      Cell::template Step<Activation>(sums, state);
+      Repeat<kStates>([&](auto part) { state[part].Store(gates.next[part] + component * units + i); });
+    }
   }
 }
 
-template <typename V, typename Activation>
-void LstmBody(const Gates& gates) {
-  const std::int64_t units = gates.units;
-  for (std::int64_t component = 0; component < 4; ++component) {
-    const float* sums = gates.sums + component * 4 * units;
-    const float* c = gates.c + component * units;
-    float* h_out = gates.h_out + component * units;
-    float* c_out = gates.c_out + component * units;
-    for (std::int64_t i = 0; i < units; i += V::kLanes) {
-      const V input = V::Load(sums + i), forget = V::Load(sums + units + i);
-      const V cell = V::Load(sums + 2 * units + i), output = V::Load(sums + 3 * units + i);
-      const V next = V::Fma(Activation::Sigmoid(forget), V::Load(c + i), Activation::SigmoidTimesTanh(input, cell));
-      next.Store(c_out + i);
-      Activation::SigmoidTimesTanh(output, next).Store(h_out + i);
-    }
-  }
+// A set's kernels for the gates of all kinds.
+template <typename V>
+constexpr GateKernels MakeGateKernels() {
+  GateKernels made{};
+#define TETRAPHONE_GATES(name, number, quaternion, gates, states, ...)                      \
+  made.accurate[IndexOf(Kind::k##name)] = GatesBody<V, Accurate, name##Cell, gates, states>; \
+  made.quick[IndexOf(Kind::k##name)] = GatesBody<V, Quick, name##Cell, gates, states>;
+  TETRAPHONE_RECURRENT_KINDS(TETRAPHONE_GATES)
+#undef TETRAPHONE_GATES
+  return made;
 }
 
 template <typename V>

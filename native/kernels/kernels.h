@@ -22,6 +22,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kinds.h"
+
 namespace tetraphone {
 
 constexpr int kTileRows = 16;
@@ -76,14 +78,20 @@ struct Expand {
 };
 constexpr float kSmallest = 0x1p-100f;
 
-// One frame's element-wise part. sums: [4 components][rows], rows = gates * units, gate after gate; state planes
-// [4][units]; units is a multiple of 16. c_out may be c.
+// One frame's element-wise part. sums: [4 components][rows], rows = gates * units, gate after gate; state (h, then c)
+// before the frame and behind it: planes [4][units] each, as many as the kind has; units is a multiple of 16. next[i]
+// may be state[i].
 struct Gates {
   const float* sums;
   std::int64_t units;
-  const float* c;  // lstm only
-  float* h_out;
-  float* c_out;  // lstm only
+  const float* state[kMostStates];
+  float* next[kMostStates];
+};
+
+// By kind (IndexOf); null for a kind without state.
+struct GateKernels {
+  void (*accurate[kKinds])(const Gates&);  // float32
+  void (*quick[kKinds])(const Gates&);     // int8 and int4
 };
 
 struct Kernels {
@@ -95,10 +103,7 @@ struct Kernels {
   void (*expand_f32)(const Expand&);
   void (*expand_s8)(const Expand&);
   void (*expand_s4)(const Expand&);
-  void (*rnn_f32)(const Gates&);
-  void (*rnn_s8)(const Gates&);  // int4 too
-  void (*lstm_f32)(const Gates&);
-  void (*lstm_s8)(const Gates&);
+  const GateKernels* gates;
 };
 
 // Of a tile and group.

@@ -77,9 +77,9 @@ struct Parts {
 };
 
 Parts PartsOf(const Kernels& k, const Shape& shape) {
-  const bool lstm = shape.kind == Kind::kLstm;
-  if (shape.format == Format::kFloat32) return {k.gemv_f32, k.expand_f32, lstm ? k.lstm_f32 : k.rnn_f32};
-  const auto gates = lstm ? k.lstm_s8 : k.rnn_s8;
+  const std::size_t kind = IndexOf(shape.kind);
+  if (shape.format == Format::kFloat32) return {k.gemv_f32, k.expand_f32, k.gates->accurate[kind]};
+  const auto gates = k.gates->quick[kind];
   if (shape.format == Format::kInt8) return {k.gemv_s8, k.expand_s8, gates};
   return {k.gemv_s4, k.expand_s4, gates};
 }
@@ -115,13 +115,13 @@ std::size_t ScratchBytes(const Layer& layer, std::int64_t frames) {
 void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::int64_t frames, const float* h,
              const float* c, float* y, float* h_out, float* c_out, void* scratch) {
   const Shape& shape = layer.shape;
-  const bool lstm = shape.kind == Kind::kLstm;
   Layout layout;
   MakeLayout(shape, &layout);
+  const bool cell_state = layout.states == 2;  // c, beside h
   const std::size_t state_bytes = static_cast<std::size_t>(shape.outputs) * sizeof(float);
   if (frames == 0) {
     if (layout.recurrent) std::memmove(h_out, h, state_bytes);
-    if (lstm) std::memmove(c_out, c, state_bytes);
+    if (cell_state) std::memmove(c_out, c, state_bytes);
     return;
   }
   const Scratch s = CutScratch(shape, layout, frames, scratch);
@@ -142,7 +142,7 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
     ZeroPadding(s.h, padded, units);
     h_now = s.h;
   }
-  if (lstm && !in_place) {
+  if (cell_state && !in_place) {
     CopyPlanes(c, units, units, s.c, padded);
     ZeroPadding(s.c, padded, units);
     c_now = c_next = s.c;
@@ -202,7 +202,7 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
       parts.gemv({block + layout.hidden.values, block + layout.hidden.scales,
                   block + layout.hidden.sums, tiles, layout.hidden.groups, s.hidden_xhat,
                   s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
-      parts.gates({sums, padded, c_now, in_place ? to : s.h, c_next});
+      parts.gates({sums, padded, {h_now, c_now}, {in_place ? to : s.h, c_next}});
       c_now = c_next;
       h_now = to;
       if (in_place) continue;
@@ -212,7 +212,7 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
     }
   }
   if (layout.recurrent) std::memcpy(h_out, y + (frames - 1) * shape.outputs, state_bytes);
-  if (lstm && !in_place) CopyPlanes(s.c, padded, units, c_out, units);
+  if (cell_state && !in_place) CopyPlanes(s.c, padded, units, c_out, units);
 }
 
 void Run(const Layer& layer, const float* x, std::int64_t frames, const float* h, const float* c, float* y,

@@ -12,14 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tetraphone {
+#include "kinds.h"
 
-enum class Kind : std::uint8_t {
-  kHamiltonLinear = 1,  // y = W (x) x + b
-  kLinear = 2,          // y = W x + b, real weights
-  kRnn = 3,             // h = tanh(W (x) x + R (x) h + b)
-  kLstm = 4,            // gates in torch's order: input, forget, cell, output
-};
+namespace tetraphone {
 
 enum class Format : std::uint8_t {
   kFloat32 = 1,
@@ -59,8 +54,8 @@ const char* StatusText(Status status);  // one sentence that says what is wrong 
 
 // One weight matrix as Python holds it. `values` are float (kFloat32) or int8 (kInt8, kInt4), of shape
 // [components, rows, columns] in C order: components is 4 (r, x, y, z) for a quaternion layer and 1 for kLinear; rows
-// are output quaternions (reals for kLinear), gate after gate for kLstm, so 4 * hidden quaternions; columns are input
-// quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half [rows, groups] (kInt4).
+// are output quaternions (reals for kLinear), gate after gate of a recurrent kind, so gates * hidden quaternions; columns
+// are input quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half [rows, groups] (kInt4).
 struct Matrix {
   const void* values;
   const void* scales;
@@ -69,8 +64,8 @@ struct Matrix {
 // Bytes of a packed block, or 0 for a shape that Status::kShape refuses.
 std::size_t PackedBytes(const Shape& shape);
 
-// `hidden` is read for recurrent kinds only. bias: outputs reals (4 * outputs for kLstm, gate after gate, planar within
-// a gate), or null for none (packed as zeros).
+// `hidden` is read for recurrent kinds only. bias: gates * outputs reals, gate after gate, planar within a gate,
+// or null for none (packed as zeros).
 Status Pack(const Shape& shape, const Matrix& input, const Matrix& hidden, const float* bias, std::uint8_t* block);
 
 // The exact inverse of Pack: values, scales and bias as they were given.
@@ -92,7 +87,7 @@ Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer);
 std::size_t ScratchBytes(const Layer& layer, std::int64_t frames);
 
 // Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and
-// c for kLstm) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds
+// c, if they have two) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds
 // ignore all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch:
 // ScratchBytes(layer, frames) bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
 //

@@ -244,13 +244,14 @@ std::int64_t ScaleBytes(Format format, std::int64_t groups) {
 }
 
 bool MakeLayout(const Shape& shape, Layout* layout) {
-  const int kind = static_cast<int>(shape.kind);
+  const LayerKind* kind = FindKind(shape.kind);
   const std::size_t format = static_cast<std::size_t>(shape.format);
-  if (kind < 1 || kind > 4 || format < 1 || format > kFormats) return false;
-  layout->quaternion = shape.kind != Kind::kLinear;
-  layout->recurrent = shape.kind == Kind::kRnn || shape.kind == Kind::kLstm;
+  if (kind == nullptr || format < 1 || format > kFormats) return false;
+  layout->quaternion = kind->quaternion;
+  layout->states = kind->states;
+  layout->recurrent = kind->states > 0;
   layout->components = layout->quaternion ? 4 : 1;
-  layout->gates = shape.kind == Kind::kLstm ? 4 : 1;
+  layout->gates = kind->gates;
   for (const std::int64_t size : {shape.inputs, shape.outputs}) {
     if (size < 1 || size > kLargestSize || size % layout->components != 0) return false;
   }

@@ -19,6 +19,7 @@ struct MatrixLayout {
 struct Layout {
   bool quaternion;
   bool recurrent;
+  int states;
   int components;  // of a weight: 4 or 1
   std::int64_t gates;
   std::int64_t units;         // output quaternions of a gate, or reals for kLinear

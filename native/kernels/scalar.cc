@@ -114,6 +114,8 @@ void hamilton_gemv_s4_16x4(const Gemv& g) {
   }
 }
 
+constexpr GateKernels kGates = MakeGateKernels<Scalar>();
+
 }  // namespace
 
 const Kernels kernels_scalar = {"scalar",
@@ -124,9 +126,6 @@ const Kernels kernels_scalar = {"scalar",
                                 ExpandF32Body<Scalar>,
                                 ExpandS8Body<Scalar, 4, 1>,
                                 ExpandS8Body<Scalar, 4, 1>,
-                                RnnBody<Scalar, Accurate>,
-                                RnnBody<Scalar, Quick>,
-                                LstmBody<Scalar, Accurate>,
-                                LstmBody<Scalar, Quick>};
+                                &kGates};
 
 }  // namespace tetraphone

@@ -198,8 +198,8 @@ class Reader {
       Require(instructions.Table(i).Scalar<std::uint8_t>(0) == 1, "an instruction is no call of an operator");
       const Table call = instructions.Table(i).Child(1);
       const Table callee = operators.Table(static_cast<std::size_t>(call.Scalar<std::int32_t>(0)));
-      const Kind kind = OperatorKind(callee);
-      const std::size_t count = kind == Kind::kLstm ? 2 : kind == Kind::kRnn ? 1 : 0;
+      const LayerKind& kind = OperatorKind(callee);
+      const std::size_t count = static_cast<std::size_t>(kind.states);
       const Vector args = call.List<std::int32_t>(1);
       const std::size_t weights = 1 + count;
       const std::size_t y = weights + (count == 0 ? 2 : 1);
@@ -220,7 +220,7 @@ class Reader {
       Layer layer;
       const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
       if (status != Status::kOk) throw Fault{StatusText(status), ""};
-      Require(layer.shape.kind == kind && layer.shape.inputs == static_cast<std::int64_t>(x.sizes[1]) &&
+      Require(layer.shape.kind == kind.kind && layer.shape.inputs == static_cast<std::int64_t>(x.sizes[1]) &&
                   layer.shape.outputs == static_cast<std::int64_t>(written.sizes[1]),
               "packed weights are of another size than their call");
       for (std::size_t k = 0; k < count; ++k, ++state) {
@@ -309,15 +309,10 @@ class Reader {
     }
   }
 
-  static Kind OperatorKind(const Table& callee) {
-    constexpr std::pair<std::string_view, Kind> kOperators[] = {
-        {"quaternion::hamilton_linear", Kind::kHamiltonLinear},
-        {"quaternion::linear", Kind::kLinear},
-        {"quaternion::rnn", Kind::kRnn},
-        {"quaternion::lstm", Kind::kLstm},
-    };
-    for (const auto& [name, kind] : kOperators) {
-      if (callee.Text(0) == name && callee.Text(1) == "out") return kind;
+  static const LayerKind& OperatorKind(const Table& callee) {
+    constexpr std::string_view kOurs = "quaternion::";
+    if (callee.Text(0).substr(0, kOurs.size()) == kOurs && callee.Text(1) == "out") {
+      if (const LayerKind* kind = FindOperator(callee.Text(0).substr(kOurs.size()))) return *kind;
     }
     std::string name = std::string(callee.Text(0).substr(0, 60)) + "." + std::string(callee.Text(1).substr(0, 20));
     std::replace_if(name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; }, '?');

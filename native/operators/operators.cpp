@@ -27,9 +27,8 @@ bool IsTensor(const EValue& value, ScalarType type, std::int64_t rank) {
 
 // Arguments in the order of the schema: x, states, weights, outputs (where there is no state to tell it), then y, the
 // new states, and what the operator returns, which is those again.
-template <Kind kind>
+template <Kind kind, std::size_t kStates>
 void Operator(KernelRuntimeContext& context, Span<EValue*> arguments) {
-  constexpr std::size_t kStates = kind == Kind::kLstm ? 2 : kind == Kind::kRnn ? 1 : 0;
   constexpr std::size_t kWeights = 1 + kStates;
   constexpr std::size_t kY = kWeights + (kStates == 0 ? 2 : 1);
   ET_KERNEL_CHECK(context, arguments.size() == kY + 1 + kStates + 1, InvalidProgram, );
@@ -91,10 +90,10 @@ bool IsRegistered(const char* name) {
 
 void RegisterOperators() {
   const Kernel kernels[] = {
-      Kernel("quaternion::hamilton_linear.out", Operator<Kind::kHamiltonLinear>),
-      Kernel("quaternion::linear.out", Operator<Kind::kLinear>),
-      Kernel("quaternion::lstm.out", Operator<Kind::kLstm>),
-      Kernel("quaternion::rnn.out", Operator<Kind::kRnn>),
+#define TETRAPHONE_KERNEL(name, number, quaternion, gates, states, operator_name, layer) \
+  Kernel("quaternion::" operator_name ".out", Operator<Kind::k##name, states>),
+      TETRAPHONE_LAYER_KINDS(TETRAPHONE_KERNEL)
+#undef TETRAPHONE_KERNEL
   };
   for (const Kernel& kernel : kernels) {
     if (IsRegistered(kernel.name_)) continue;

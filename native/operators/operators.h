@@ -1,5 +1,5 @@
-// ExecuTorch's face of the kernels: quaternion::lstm.out, rnn.out, hamilton_linear.out and linear.out.
-// Their schemas are written in export/operators.py.
+// ExecuTorch's face of the kernels: quaternion::<operator>.out for each of kernels/kinds.h. Their schemas are written in
+// export/operators.py.
 
 #pragma once
 

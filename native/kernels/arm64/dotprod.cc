@@ -71,9 +71,6 @@ const Kernels kernels_dotprod = {"dotprod",
                                  expand_f32_neon,
                                  expand_s8_4x2_neon,
                                  expand_s8_4x2_neon,
-                                 rnn_f32_neon,
-                                 rnn_s8_neon,
-                                 lstm_f32_neon,
-                                 lstm_s8_neon};
+                                 &gates_neon};
 
 }  // namespace tetraphone

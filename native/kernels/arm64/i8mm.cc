@@ -90,9 +90,6 @@ const Kernels kernels_i8mm = {"i8mm",
                               expand_f32_neon,
                               expand_s8_4x1_neon,
                               expand_s8_4x1_neon,
-                              rnn_f32_neon,
-                              rnn_s8_neon,
-                              lstm_f32_neon,
-                              lstm_s8_neon};
+                              &gates_neon};
 
 }  // namespace tetraphone

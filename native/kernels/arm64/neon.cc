@@ -195,10 +195,8 @@ void hamilton_gemv_f32_16x4_neon(const Gemv& g) {
 void expand_f32_neon(const Expand& e) { ExpandF32Body<Neon>(e); }
 void expand_s8_4x1_neon(const Expand& e) { ExpandS8Body<Neon, 4, 1>(e); }
 void expand_s8_4x2_neon(const Expand& e) { ExpandS8Body<Neon, 4, 2>(e); }
-void rnn_f32_neon(const Gates& gates) { RnnBody<Neon, Accurate>(gates); }
-void rnn_s8_neon(const Gates& gates) { RnnBody<Neon, Quick>(gates); }
-void lstm_f32_neon(const Gates& gates) { LstmBody<Neon, Accurate>(gates); }
-void lstm_s8_neon(const Gates& gates) { LstmBody<Neon, Quick>(gates); }
+
+const GateKernels gates_neon = MakeGateKernels<Neon>();
 
 const Kernels kernels_neon = {"neon",
                               1,
@@ -208,9 +206,6 @@ const Kernels kernels_neon = {"neon",
                               expand_f32_neon,
                               ExpandS8Body<Neon, 2, 2>,
                               ExpandS8Body<Neon, 2, 2>,
-                              rnn_f32_neon,
-                              rnn_s8_neon,
-                              lstm_f32_neon,
-                              lstm_s8_neon};
+                              &gates_neon};
 
 }  // namespace tetraphone

@@ -13,10 +13,7 @@ void hamilton_gemv_f32_16x4_neon(const Gemv& g);
 void expand_f32_neon(const Expand& e);
 void expand_s8_4x1_neon(const Expand& e);  // [columns together]x[copies]
 void expand_s8_4x2_neon(const Expand& e);
-void rnn_f32_neon(const Gates& gates);
-void rnn_s8_neon(const Gates& gates);
-void lstm_f32_neon(const Gates& gates);
-void lstm_s8_neon(const Gates& gates);
+extern const GateKernels gates_neon;
 
 namespace {
 

@@ -132,10 +132,8 @@ void hamilton_gemv_f32_16x4_avx2(const Gemv& g) {
 void expand_f32_avx2(const Expand& e) { ExpandF32Body<Avx2>(e); }
 void expand_s8_avx2(const Expand& e) { ExpandS8Body<Avx2, 4, 1>(e); }
 void expand_u8_avx2(const Expand& e) { ExpandS8Body<Avx2, 4, 1, 0x80>(e); }
-void rnn_f32_avx2(const Gates& gates) { RnnBody<Avx2, Accurate>(gates); }
-void rnn_s8_avx2(const Gates& gates) { RnnBody<Avx2, Quick>(gates); }
-void lstm_f32_avx2(const Gates& gates) { LstmBody<Avx2, Accurate>(gates); }
-void lstm_s8_avx2(const Gates& gates) { LstmBody<Avx2, Quick>(gates); }
+
+const GateKernels gates_avx2 = MakeGateKernels<Avx2>();
 
 const Kernels kernels_avx2 = {"avx2",
                               1,
@@ -145,9 +143,6 @@ const Kernels kernels_avx2 = {"avx2",
                               expand_f32_avx2,
                               expand_s8_avx2,
                               expand_s8_avx2,
-                              rnn_f32_avx2,
-                              rnn_s8_avx2,
-                              lstm_f32_avx2,
-                              lstm_s8_avx2};
+                              &gates_avx2};
 
 }  // namespace tetraphone

@@ -13,10 +13,7 @@ void hamilton_gemv_f32_16x4_avx2(const Gemv& g);
 void expand_f32_avx2(const Expand& e);
 void expand_s8_avx2(const Expand& e);
 void expand_u8_avx2(const Expand& e);  // 128 too large
-void rnn_f32_avx2(const Gates& gates);
-void rnn_s8_avx2(const Gates& gates);
-void lstm_f32_avx2(const Gates& gates);
-void lstm_s8_avx2(const Gates& gates);
+extern const GateKernels gates_avx2;
 
 namespace {
 

@@ -164,6 +164,8 @@ void expand_s4_avx512vnni(const Expand& e) {
   ExpandWithSums(e, [](__m256i sum, __m256i w, __m256i x) { return _mm256_dpbusd_epi32(sum, w, x); });
 }
 
+constexpr GateKernels kGates = MakeGateKernels<Avx512>();
+
 }  // namespace
 
 const Kernels kernels_avx512vnni = {"avx512vnni",
@@ -174,9 +176,6 @@ const Kernels kernels_avx512vnni = {"avx512vnni",
                                     expand_f32_avx2,
                                     expand_u8_avx2,
                                     expand_s4_avx512vnni,
-                                    RnnBody<Avx512, Accurate>,
-                                    RnnBody<Avx512, Quick>,
-                                    LstmBody<Avx512, Accurate>,
-                                    LstmBody<Avx512, Quick>};
+                                    &kGates};
 
 }  // namespace tetraphone

@@ -77,9 +77,6 @@ const Kernels kernels_avxvnni = {"avxvnni",
                                  expand_f32_avx2,
                                  expand_u8_avx2,
                                  expand_s4_avxvnni,
-                                 rnn_f32_avx2,
-                                 rnn_s8_avx2,
-                                 lstm_f32_avx2,
-                                 lstm_s8_avx2};
+                                 &gates_avx2};
 
 }  // namespace tetraphone

@@ -25,15 +25,15 @@ TEST(Activations, AreWithinTheirBound) {
     float tanh[kCount], sigmoid[kCount];
   };
   const auto activate = [](const Kernels& kernels, Format format, const float (&x)[kCount]) {
-    const bool accurate = format == Format::kFloat32;
+    const auto& gates = format == Format::kFloat32 ? kernels.gates->accurate : kernels.gates->quick;
     Activated result;
-    (accurate ? kernels.rnn_f32 : kernels.rnn_s8)({x, kUnits, nullptr, result.tanh, nullptr});
-    float sums[4][4][kUnits] = {}, h[kCount];
+    gates[IndexOf(Kind::kRnn)]({x, kUnits, {x}, {result.tanh}});
+    float sums[4][4][kUnits] = {}, h[kCount] = {};
     for (int i = 0; i < kCount; ++i) {
       sums[i / kUnits][1][i % kUnits] = x[i];
       result.sigmoid[i] = 1;
     }
-    (accurate ? kernels.lstm_f32 : kernels.lstm_s8)({&sums[0][0][0], kUnits, result.sigmoid, h, result.sigmoid});
+    gates[IndexOf(Kind::kLstm)]({&sums[0][0][0], kUnits, {h, result.sigmoid}, {h, result.sigmoid}});
     return result;
   };
   for (const Format format : {Format::kFloat32, Format::kInt8}) {

@@ -83,10 +83,10 @@ double Given::Scale(std::int64_t row, std::int64_t group) const {
 
 Case MakeCase(const Shape& shape, std::uint64_t seed, std::size_t shift, bool saturate) {
   Random random(seed);
-  const bool quaternion = shape.kind != Kind::kLinear;
-  const bool recurrent = shape.kind == Kind::kRnn || shape.kind == Kind::kLstm;
+  const LayerKind& kind = *FindKind(shape.kind);
+  const bool quaternion = kind.quaternion, recurrent = kind.states > 0;
   const std::int64_t components = quaternion ? 4 : 1;
-  const std::int64_t gates = shape.kind == Kind::kLstm ? 4 : 1;
+  const std::int64_t gates = kind.gates;
   const std::int64_t units = shape.outputs / components;
   Given input = MakeGiven(shape, components, gates * units, shape.inputs / components, saturate, &random);
   Given hidden;
@@ -136,7 +136,7 @@ Result RunChunks(const Kernels& kernels, const Case& test, const std::vector<flo
             scratch.memory.data());
     result.y.insert(result.y.end(), y.data(), y.data() + y.size());
     if (test.recurrent) result.h.assign(h_out.data(), h_out.data() + outputs);
-    if (test.shape.kind == Kind::kLstm) result.c.assign(c_out.data(), c_out.data() + outputs);
+    if (FindKind(test.shape.kind)->states > 1) result.c.assign(c_out.data(), c_out.data() + outputs);
     begin += frames;
   }
   return result;

@@ -141,10 +141,10 @@ template <typename Body>
 void ForEachShape(Body body) {
   const std::vector<std::int64_t>& sizes = Sizes();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    for (const Kind kind : {Kind::kHamiltonLinear, Kind::kLinear, Kind::kRnn, Kind::kLstm}) {
+    for (const LayerKind& kind : kLayerKinds) {
       for (const Format format : {Format::kFloat32, Format::kInt8, Format::kInt4}) {
-        const std::int64_t unit = kind == Kind::kLinear ? 1 : 4;
-        const Shape shape{kind, format, unit * sizes[(i * 7 + 2) % sizes.size()], unit * sizes[i]};
+        const std::int64_t unit = kind.quaternion ? 4 : 1;
+        const Shape shape{kind.kind, format, unit * sizes[(i * 7 + 2) % sizes.size()], unit * sizes[i]};
         SCOPED_TRACE(Describe(shape));
         body(shape);
         if (testing::Test::HasFailure()) return;

@@ -56,6 +56,7 @@ TEST(Packing, ShapesAreRefused) {
   EXPECT_TRUE(refused(Kind::kLinear, Format::kFloat32, std::numeric_limits<std::int64_t>::max(), 1));
   EXPECT_TRUE(refused(Kind::kLinear, Format::kFloat32, 1 << 16, 1 << 16));
   EXPECT_TRUE(refused(static_cast<Kind>(0), Format::kInt8, 4, 4));
+  EXPECT_TRUE(refused(static_cast<Kind>(kKinds + 1), Format::kInt8, 4, 4));
   EXPECT_TRUE(refused(Kind::kRnn, static_cast<Format>(4), 4, 4));
   EXPECT_FALSE(refused(Kind::kLinear, Format::kInt4, 1, 1));
 }
