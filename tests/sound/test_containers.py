@@ -226,17 +226,22 @@ CHANNELS = {
     "AU": (b".snd", 20, 4, "big"),
     **dict.fromkeys(("CAF", "CAF of floats"), (b"desc", 36, 4, "big")),
     "W64": (b"fmt ", 26, 2, "little"),
-    "SPHERE": (b"channel_count -i 1", 0, 0, ""),
 }
 """Form → the name before its number of channels, how far behind its beginning that is, and its bytes."""
 
 
-@pytest.mark.parametrize("form", CHANNELS)
+def with_channels(form: str, channels: int) -> bytes:
+    content = FORMS[form]
+    if form == "SPHERE":
+        return content.replace(b"channel_count -i 1", b"channel_count -i %d" % channels)
+    name, behind, size, order = CHANNELS[form]
+    return put(content, content.index(name) + behind, channels.to_bytes(size, order))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", [*CHANNELS, "SPHERE"])
 @pytest.mark.parametrize("channels", [0, 1025, 65535])
 def test_channels_that_no_decoder_takes_are_named_in_our_words(tmp_path: Path, form: str, channels: int) -> None:
-    name, behind, size, order = CHANNELS[form]
-    number = channels.to_bytes(size, order) if size else b"channel_count -i %d" % channels  # type: ignore[arg-type]
     path = tmp_path / "many"
     says = f"^cannot read the recording {path}: {channels} channels; give 1 to 1024$"
     with pytest.raises(InputError, match=says):
-        read(path, put(FORMS[form], FORMS[form].index(name) + behind, number))
+        read(path, with_channels(form, channels))
