@@ -67,6 +67,13 @@ TETRAPHONE_C_ABI int tetraphone_layer_kind_at(std::size_t index, tetraphone::Lay
   return 0;
 }
 
+// Where the arguments of the operator of such a row stand.
+TETRAPHONE_C_ABI int tetraphone_arguments_at(std::size_t index, tetraphone::Arguments* arguments) {
+  if (index >= tetraphone::kKinds) return -1;
+  *arguments = tetraphone::ArgumentsOf(static_cast<std::size_t>(tetraphone::kLayerKinds[index].states));
+  return 0;
+}
+
 TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {
   switch (code) {
     case kMismatch:

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "../common/limits.h"
-#include "../kernels/layers.h"
+#include "../operators/operators.h"
 #include "flat_buffer.h"
 #include "trailer.h"
 
@@ -201,13 +201,12 @@ class Reader {
       const LayerKind& kind = OperatorKind(callee);
       const std::size_t count = static_cast<std::size_t>(kind.states);
       const Vector args = call.List<std::int32_t>(1);
-      const std::size_t weights = 1 + count;
-      const std::size_t y = weights + (count == 0 ? 2 : 1);
-      Require(args.size() == y + 1 + count + 1, "a call has another number of arguments");
+      const Arguments place = ArgumentsOf(count);
+      Require(args.size() == place.count, "a call has another number of arguments");
       Require(at(args, 0) == frames, "an operator does not read what the one before it wrote");
       const TensorInfo x = tensor(frames);
-      const TensorInfo packed = tensor(at(args, weights));
-      const TensorInfo written = tensor(at(args, y));
+      const TensorInfo packed = tensor(at(args, place.weights));
+      const TensorInfo written = tensor(at(args, place.y));
       CheckFrames(written);
       Require(x.sizes[1] <= kMostWidth && written.sizes[1] <= kMostWidth, "a layer is too wide");
       Require(written.bytes <= kMostFrameBytes, "an operator writes too much");
@@ -220,32 +219,32 @@ class Reader {
       Layer layer;
       const Status status = Open(packed.content, static_cast<std::size_t>(packed.bytes), &layer);
       if (status != Status::kOk) throw Fault{StatusText(status), ""};
-      Require(layer.shape.kind == kind.kind && layer.shape.inputs == static_cast<std::int64_t>(x.sizes[1]) &&
-                  layer.shape.outputs == static_cast<std::int64_t>(written.sizes[1]),
+      Require(Fits(layer, kind.kind, static_cast<std::int64_t>(x.sizes[1]),
+                   static_cast<std::int64_t>(written.sizes[1])),
               "packed weights are of another size than their call");
       for (std::size_t k = 0; k < count; ++k, ++state) {
-        Require(
-            state < inputs.size() && at(args, 1 + k) == at(inputs, state) && at(args, y + 1 + k) == at(outputs, state),
-            "states are not in order");
-        CheckState(tensor(at(args, 1 + k)), written.sizes[1]);
-        CheckState(tensor(at(args, y + 1 + k)), written.sizes[1]);
+        Require(state < inputs.size() && at(args, place.states + k) == at(inputs, state) &&
+                    at(args, place.new_states + k) == at(outputs, state),
+                "states are not in order");
+        CheckState(tensor(at(args, place.states + k)), written.sizes[1]);
+        CheckState(tensor(at(args, place.new_states + k)), written.sizes[1]);
         result_.states.push_back(written.sizes[1]);
       }
       if (count == 0) {
-        Require(at(args, y + 1) == at(args, y), "a call returns something else than it wrote");
-        const Table size = values.Table(at(args, weights + 1));
+        Require(at(args, place.returned) == at(args, place.y), "a call returns something else than it wrote");
+        const Table size = values.Table(at(args, place.outputs));
         Require(size.Scalar<std::uint8_t>(0) == kInt && size.Child(1).Scalar<std::int64_t>(0) == layer.shape.outputs,
                 "a call has another number of outputs");
       } else {
-        CheckReturned(values.Table(at(args, y + 1 + count)), args, y, count);
+        CheckReturned(values.Table(at(args, place.returned)), args, place);
       }
       result_.scratch_bytes =
           std::max(result_.scratch_bytes, ScratchBytes(layer, static_cast<std::int64_t>(result_.most_frames)));
       const bool last = i + 1 == instructions.size();
       Require(written.planned != last && !written.constant, "scores have no place");
       Require(!(x.planned && written.planned) || Apart(x.memory, written.memory), "an operator overwrites its input");
-      Require(last == (at(args, y) == at(outputs, 0)), "the scores are not the last operator's");
-      frames = at(args, y);
+      Require(last == (at(args, place.y) == at(outputs, 0)), "the scores are not the last operator's");
+      frames = at(args, place.y);
       result_.outputs = written.sizes[1];
     }
     Require(instructions.size() >= 1 && state == inputs.size(), "states are not in order");
@@ -289,12 +288,12 @@ class Reader {
             "a state is not [hidden] of float32");
   }
 
-  static void CheckReturned(const Table& list, const Vector& args, std::size_t y, std::size_t count) {
+  static void CheckReturned(const Table& list, const Vector& args, const Arguments& place) {
     Require(list.Scalar<std::uint8_t>(0) == kTensorList, "a call returns no list");
     const Vector items = list.Child(1).List<std::int32_t>(0);
-    Require(items.size() == 1 + count, "a call returns another list");
+    Require(items.size() == place.returned - place.y, "a call returns another list");
     for (std::size_t i = 0; i < items.size(); ++i) {
-      Require(items.Scalar<std::int32_t>(i) == args.Scalar<std::int32_t>(y + i), "a call returns another list");
+      Require(items.Scalar<std::int32_t>(i) == args.Scalar<std::int32_t>(place.y + i), "a call returns another list");
     }
   }
 

@@ -25,32 +25,29 @@ bool IsTensor(const EValue& value, ScalarType type, std::int64_t rank) {
          executorch::runtime::tensor_is_contiguous(tensor);
 }
 
-// Arguments in the order of the schema: x, states, weights, outputs (where there is no state to tell it), then y, the
-// new states, and what the operator returns, which is those again.
 template <Kind kind, std::size_t kStates>
 void Operator(KernelRuntimeContext& context, Span<EValue*> arguments) {
-  constexpr std::size_t kWeights = 1 + kStates;
-  constexpr std::size_t kY = kWeights + (kStates == 0 ? 2 : 1);
-  ET_KERNEL_CHECK(context, arguments.size() == kY + 1 + kStates + 1, InvalidProgram, );
+  constexpr Arguments kAt = ArgumentsOf(kStates);
+  ET_KERNEL_CHECK(context, arguments.size() == kAt.count, InvalidProgram, );
 
-  bool typed = IsTensor(*arguments[0], ScalarType::Float, 2) && IsTensor(*arguments[kY], ScalarType::Float, 2) &&
-               IsTensor(*arguments[kWeights], ScalarType::Byte, 1);
-  for (std::size_t i = 1; i <= kStates; ++i) {
-    typed = typed && IsTensor(*arguments[i], ScalarType::Float, 1) &&
-            IsTensor(*arguments[kY + i], ScalarType::Float, 1) &&
-            arguments[i]->toTensor().size(0) == arguments[1]->toTensor().size(0);
+  bool typed = IsTensor(*arguments[0], ScalarType::Float, 2) && IsTensor(*arguments[kAt.y], ScalarType::Float, 2) &&
+               IsTensor(*arguments[kAt.weights], ScalarType::Byte, 1);
+  for (std::size_t i = 0; i < kStates; ++i) {
+    typed = typed && IsTensor(*arguments[kAt.states + i], ScalarType::Float, 1) &&
+            IsTensor(*arguments[kAt.new_states + i], ScalarType::Float, 1) &&
+            arguments[kAt.states + i]->toTensor().size(0) == arguments[kAt.states]->toTensor().size(0);
   }
-  if constexpr (kStates == 0) typed = typed && arguments[kWeights + 1]->isInt();
+  if constexpr (kStates == 0) typed = typed && arguments[kAt.outputs]->isInt();
   ET_KERNEL_CHECK_MSG(context, typed, InvalidArgument, ,
                       "x is float [T, inputs], a state float [hidden], weights uint8");
 
   const Tensor& x = arguments[0]->toTensor();
-  const Tensor& weights = arguments[kWeights]->toTensor();
+  const Tensor& weights = arguments[kAt.weights]->toTensor();
   std::int64_t outputs;
   if constexpr (kStates == 0) {
-    outputs = arguments[kWeights + 1]->toInt();
+    outputs = arguments[kAt.outputs]->toInt();
   } else {
-    outputs = arguments[1]->toTensor().size(0);
+    outputs = arguments[kAt.states]->toTensor().size(0);
   }
   Layer layer;
   const Status status = Open(weights.const_data_ptr<std::uint8_t>(), weights.nbytes(), &layer);
@@ -60,22 +57,22 @@ void Operator(KernelRuntimeContext& context, Span<EValue*> arguments) {
                       static_cast<long long>(x.size(1)), static_cast<long long>(outputs));
 
   const SizesType sizes[] = {static_cast<SizesType>(x.size(0)), static_cast<SizesType>(outputs)};
-  bool resized = executorch::runtime::resize_tensor(arguments[kY]->toTensor(), {sizes, 2}) == Error::Ok;
-  for (std::size_t i = 1; i <= kStates; ++i) {
-    resized = resized && executorch::runtime::resize_tensor(arguments[kY + i]->toTensor(), {sizes + 1, 1}) == Error::Ok;
+  bool resized = executorch::runtime::resize_tensor(arguments[kAt.y]->toTensor(), {sizes, 2}) == Error::Ok;
+  for (std::size_t i = kAt.new_states; i < kAt.returned; ++i) {
+    resized = resized && executorch::runtime::resize_tensor(arguments[i]->toTensor(), {sizes + 1, 1}) == Error::Ok;
   }
   ET_KERNEL_CHECK_MSG(context, resized, InvalidArgument, , "an output is too small");
 
   const auto scratch = context.allocate_temp(ScratchBytes(layer, x.size(0)), kScratchAlignment);
   ET_KERNEL_CHECK(context, scratch.ok(), MemoryAllocationFailed, );
   const auto state = [&](std::size_t i) {
-    return i <= kStates ? arguments[i]->toTensor().const_data_ptr<float>() : nullptr;
+    return i < kStates ? arguments[kAt.states + i]->toTensor().const_data_ptr<float>() : nullptr;
   };
   const auto new_state = [&](std::size_t i) {
-    return i <= kStates ? arguments[kY + i]->toTensor().mutable_data_ptr<float>() : nullptr;
+    return i < kStates ? arguments[kAt.new_states + i]->toTensor().mutable_data_ptr<float>() : nullptr;
   };
-  Run(layer, x.const_data_ptr<float>(), x.size(0), state(1), state(2),
-      arguments[kY]->toTensor().mutable_data_ptr<float>(), new_state(1), new_state(2), scratch.get());
+  Run(layer, x.const_data_ptr<float>(), x.size(0), state(0), state(1),
+      arguments[kAt.y]->toTensor().mutable_data_ptr<float>(), new_state(0), new_state(1), scratch.get());
 }
 
 // Asking for one kernel by name would log an error where there is none.
