@@ -128,7 +128,8 @@ build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.
 	$(BIN)/python android_demo/prepare.py build/android --corpora $(CORPORA)
 	touch $@
 
-benchmark: setup
+ARM_COMMAND := build/recognizer-aarch64/native/tetraphone-recognize
+benchmark: setup $(if $(wildcard $(ICOUNT)),arm-recognizer)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training.py --output benchmarks/results/training.json \
 	  $(if $(wildcard $(CORPORA)/speechocean762),--recordings $(CORPORA)/speechocean762/train.jsonl) \
 	  $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON)) $(if $(PAPER_CODE),--paper-code $(PAPER_CODE))
@@ -136,6 +137,7 @@ benchmark: setup
 	  $(if $(wildcard $(ICOUNT)),--icount $(ICOUNT)) $(if $(PEERS_PYTHON),--peers-python $(PEERS_PYTHON))
 	$(if $(wildcard demo/qlstm-int8.pte),$(BIN)/python benchmarks/recognizer.py --model demo/qlstm-int8.pte \
 	  --recordings $(CORPORA)/speechocean762/WAVE --output benchmarks/results/recognizer.json \
+	  $(if $(wildcard $(ICOUNT)),--arm $(ARM_COMMAND) --icount $(ICOUNT)) \
 	  $(if $(PEERS_PYTHON),--peer-python $(PEERS_PYTHON)),@echo "skipped: the recogniser, which needs the model of make demo")
 
 # The models that ship, from corpora to cards: hours of one core each; continues where it was interrupted. All have the

@@ -29,6 +29,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import torch
 import tyro
+from emulated import counted, counter
 from executorch import __path__ as executorch_folder
 from hot_loop import find_llvm_mca, share_of_peak
 from peers_programs import Case, expanded, input_frames, write_ours, write_xnnpack
@@ -229,20 +230,16 @@ def measure(case: Case, options: Options, programs: Path, folder: Path) -> dict[
 
 def instructions(case: Case, plugin: Path, programs: Path) -> dict[str, int]:
     """Instructions a frame by number format and processor: the difference of two runs of the kernels alone."""
-    counted = {}
+    found = {}
     for number_format in FORMATS:
         for processor in PROCESSORS:
             total = {}
             for calls in (4, 12):
                 sizes = (case.layers, case.quaternions, case.input_quaternions, case.frames, calls * case.frames)
-                command = ["qemu-aarch64", "-cpu", processor, "-plugin", plugin, "-d", "plugin"]
-                command += [programs / "kernel_frames", number_format, *map(str, sizes)]
-                said = subprocess.run(command, capture_output=True, text=True, check=True)
-                found = re.search(r"total=(\d+)", said.stdout + said.stderr)
-                assert found is not None, said
-                total[calls] = int(found[1])
-            counted[f"{number_format}.{processor}"] = round((total[12] - total[4]) / (8 * case.frames))
-    return counted
+                command = [str(programs / "kernel_frames"), number_format, *map(str, sizes)]
+                total[calls], _ = counted(plugin, processor, command)
+            found[f"{number_format}.{processor}"] = round((total[12] - total[4]) / (8 * case.frames))
+    return found
 
 
 def compile_for_arm(build: Path) -> Path | None:
@@ -261,16 +258,13 @@ def on_arm(options: Options, cases: dict[str, Any]) -> dict[str, Any]:
         say("left out the share of the dot-product units' peak: it needs llvm-mca 16 and aarch64-linux-gnu-g++")
     else:
         result["hot_loop"] = share_of_peak(programs / "kernels" / "libtetraphone_kernels.a", llvm_mca)
-    if programs is None or options.icount is None or shutil.which("qemu-aarch64") is None:
+    plugin = counter(options.icount, options.build)
+    if programs is None or plugin is None:
         say("left out instruction counts: they need --icount, aarch64-linux-gnu-g++ and qemu-aarch64")
         return result
-    plugin = options.icount
-    if plugin.suffix == ".c":
-        plugin = options.build / "icount.so"
-        subprocess.run(["cc", "-O2", "-fPIC", "-shared", options.icount, "-o", plugin], check=True)
     say("counting instructions")
     for name, case in CASES.items():
-        cases[name]["instructions_per_frame"] = instructions(case, plugin.resolve(), programs)
+        cases[name]["instructions_per_frame"] = instructions(case, plugin, programs)
     result["instructions_per_frame"] = cases["reference"]["instructions_per_frame"]
     return result
 

@@ -1,11 +1,11 @@
 """The recogniser beside pocketsphinx: real-time factor, memory, size, time to the first scores, instructions on ARM.
 
     python benchmarks/recognizer.py --model MODEL.pte --recordings FOLDER --output benchmarks/results/recognizer.json \
-        [--arm tetraphone-recognize] [--icount libicount.so] [--peer-python PYTHON]
+        [--arm tetraphone-recognize] [--icount icount.c] [--peer-python PYTHON]
 
 Processor time of one thread, children included; the two take turns. ARM instructions are counted under qemu-user by the
-difference of two lengths of sound, with a plugin that prints "count name" for every function (-d plugin). "rest" is the
-share outside features, network and decoder: reading, checking and printing.
+difference of two lengths of sound. "rest" is the share outside features, network and decoder: reading, checking and
+printing, and all functions that the plugin does not list.
 """
 
 import json
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import soundfile
 import tyro
+from emulated import counted, counter
 from peer import DECODER
 
 from tetraphone.common.files import machine
@@ -61,7 +62,9 @@ class Options:
     arm: Path | None = None
     """The command for aarch64 (`make arm-recognizer`)."""
     icount: Path | None = None
-    """A plugin of qemu-user that counts instructions by function."""
+    """QEMU's TCG plugin that counts instructions by function, compiled or as C source; without it they are left out."""
+    build: Path = Path("build/benchmarks")
+    """Folder for the plugin that is compiled."""
     peer_python: Path | None = None
     """A Python that has pocketsphinx."""
     hour: float = 3600.0
@@ -112,31 +115,12 @@ def cost(arguments: list[str]) -> dict[str, float]:
     return {"processor": ended[2].ru_utime + ended[2].ru_stime, "wall": wall, "memory": memory}
 
 
-def instructions(options: Options, processor: str, path: Path) -> dict[str, int]:
-    """Instructions of the aarch64 command by function, and of all."""
-    assert options.arm is not None
-    command = ["qemu-aarch64", "-cpu", processor, "-L", "/usr/aarch64-linux-gnu"]
-    command += [
-        "-plugin",
-        str(options.icount),
-        "-d",
-        "plugin",
-        str(options.arm),
-        "--model",
-        str(options.model),
-        str(path),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = {name: int(count) for count, name in re.findall(r"^\s*(\d+)\s+(\S+)\s*$", done.stderr, re.MULTILINE)}
-    total = re.search(r"total\D+(\d+)", done.stderr)
-    return {**found, "all": int(total.group(1)) if total else sum(found.values())}
-
-
-def shares(options: Options, processor: str, short: Path, long: Path, seconds: float) -> dict[str, Any]:
-    """Instructions a second of sound, and how they divide."""
-    first, second = instructions(options, processor, short), instructions(options, processor, long)
+def shares(options: Options, plugin: Path, processor: str, short: Path, long: Path, seconds: float) -> dict[str, Any]:
+    """Instructions of the aarch64 command a second of sound, and how they divide."""
+    command = [str(options.arm), "--model", str(options.model)]
+    (before, first), (after, second) = (counted(plugin, processor, [*command, str(path)]) for path in (short, long))
     each = {name: (count - first.get(name, 0)) / seconds for name, count in second.items()}
-    total = each.pop("all")
+    total = (after - before) / seconds
     parts = dict.fromkeys(PARTS, 0.0)
     for name, count in each.items():
         part = next((part for part, pattern in PARTS.items() if re.search(pattern, name)), None)
@@ -179,10 +163,13 @@ def main(options: Options) -> None:
         shutil.copy(options.command, stripped)
         subprocess.run(["strip", stripped], check=True)
         result["tetraphone"]["stripped_command_mb"] = round(stripped.stat().st_size / 1e6, 3)
-        if options.arm and options.icount:
+        plugin = counter(options.icount, options.build)
+        if plugin is None or options.arm is None or not options.arm.is_file():
+            print("left out instruction counts: they need --icount, --arm and qemu-aarch64", file=sys.stderr)
+        else:
             ten, twenty = (write_wav(work / f"{size}.wav", sound(options.recordings, size)) for size in (10, 20))
             result["aarch64"] = {
-                processor: shares(options, processor, ten, twenty, 10)
+                processor: shares(options, plugin, processor, ten, twenty, 10)
                 for processor in ("cortex-a53", "cortex-a76", "max")
             }
     options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

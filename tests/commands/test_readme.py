@@ -153,3 +153,16 @@ def test_the_readmes_steps_run_one_after_another(
     again = "recognize recording.wav --model int8.pte --beam 8 --grammar bigram.fst --plot phones.png"
     assert main(again.split()) == 0
     assert (tmp_path / "phones.png").exists()
+
+
+def test_make_benchmark_counts_the_instructions_of_kernels_and_recogniser(tmp_path: Path) -> None:
+    (tmp_path / "demo").mkdir()
+    for name in ("demo/qlstm-int8.pte", "counter.c"):
+        (tmp_path / name).touch()
+    made = [option for name in ("setup", ".venv/ready", "arm-recognizer") for option in ("-o", name)]
+    command = ["make", "-n", "-f", ROOT / "Makefile", "-C", tmp_path, *made, "benchmark", "ICOUNT=counter.c"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", "")
+    lines = {line.split("benchmarks/")[1].split(".py")[0]: line for line in printed.splitlines() if ".py" in line}
+    assert "--icount counter.c" in lines["kernels"]
+    assert "--icount counter.c" in lines["recognizer"]
+    assert "--arm build/recognizer-aarch64/native/tetraphone-recognize" in lines["recognizer"]
