@@ -88,6 +88,15 @@ FOREIGN = {
     "wb.amr": (b"#!AMR-WB\n\4", "AMR"),
     "x.aac": (b"\xff\xf1\x60\x40\x3e\x7f\xfc\xde\2\0", "AAC"),
     "tagged.aac": (b"ID3\4\0\0\0\0\0\5hello\xff\xf9\x50\x80\2\x3f", "AAC"),
+    "checked.aac": (b"\xff\xf0\x60\x40\x3e\x7f\xfc\xde\2\0", "AAC"),
+    "mpeg2.aac": (b"\xff\xf8\x60\x40\x3e\x7f\xfc\xde\2\0", "AAC"),
+    "adif.aac": (b"ADIF\0\x60", "AAC"),
+    "x.ac3": (b"\x0b\x77\x3d\x5e\x14", "AC-3"),
+    "x.avi": (b"RIFF\xc0\0\0\0AVI LIST", "AVI"),
+    "x.flv": (b"FLV\1\4\0\0\0\x09", "Flash Video (flv)"),
+    "x.wv": (b"wvpk\x40\0\0\0\x10\4", "WavPack (wv)"),
+    "x.ape": (b"MAC \x96\x0f", "Monkey's Audio (ape)"),
+    "x.tta": (b"TTA1\1\0\1\0", "True Audio (tta)"),
     "x.spx": (b"OggS\0\2" + bytes(20) + b"\1\x50Speex   1.2", "Speex"),
 }
 SAID = {

@@ -14,6 +14,7 @@ import org.tetraphone.PhonemeRecognizer.Phone
 import org.tetraphone.PhonemeRecognizer.RecognizerException
 import org.tetraphone.demo.Runner
 import java.io.File
+import java.lang.reflect.InvocationTargetException
 import java.nio.ByteBuffer
 import java.nio.ByteOrder
 import java.util.concurrent.CyclicBarrier
@@ -264,6 +265,28 @@ class PhonemeRecognizerTest {
             assertThrows(RecognizerException::class.java) { PhonemeRecognizer(int8, options) }
         }
         assertEquals("what was loaded before the refusal is kept", bytes, PhonemeRecognizer.nativeBytes)
+    }
+
+    /** What the class checks before: only a caller beside it, or a class of another version, comes that far. */
+    @Test
+    fun nativeCodeReadsNoMoreThanTheArrayHas() = PhonemeRecognizer(int8).use { recognizer ->
+        val stream = PhonemeRecognizer::class.java.getDeclaredField("stream").apply { isAccessible = true }
+        val natives = Class.forName("org.tetraphone.PhonemeRecognizer\$Native")
+        val instance = natives.getDeclaredField("INSTANCE").apply { isAccessible = true }.get(null)
+        val int = Int::class.java
+        for (array in listOf(ShortArray(5), FloatArray(5))) {
+            val accept = natives.getDeclaredMethod("accept", Long::class.java, array.javaClass, int, int, int)
+            for ((count, channels) in listOf(6 to 1, 3 to 2, -1 to 1, Int.MAX_VALUE to 1024)) {
+                val thrown = assertThrows(InvocationTargetException::class.java) {
+                    accept.invoke(instance, stream.get(recognizer), array, count, 16000, channels)
+                }
+                assertEquals(
+                    "$count samples of each of $channels channels, but the array has 5; give a count that fits",
+                    (thrown.cause as RecognizerException).message,
+                )
+            }
+        }
+        assertEquals(0.0, recognizer.seconds, 0.0)
     }
 
     @Test
