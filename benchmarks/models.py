@@ -25,7 +25,7 @@ import numpy as np
 import soundfile
 import soxr
 import tyro
-from peer import DECODER
+from recognizer import DECODER
 from scipy.signal import butter, sosfilt
 
 from tetraphone.commands.recipe import read_recipe

@@ -25,11 +25,16 @@ import numpy as np
 import soundfile
 import tyro
 from emulated import counted, counter
-from peer import DECODER
 
 from tetraphone.common.files import machine
 from tetraphone.sound.audio import Samples, read_recording
 
+DECODER = """
+from pocketsphinx import Decoder, get_model_path
+decoder = Decoder(hmm=get_model_path("en-us/en-us"), allphone=get_model_path("en-us/en-us-phone.lm.bin"),
+                  lw=2.0, beam=1e-20, pbeam=1e-20, loglevel="FATAL")
+"""
+"""The start of a script for pocketsphinx, by a Python of its own: `decoder`, the phone loop with the beams of pocketsphinx's own documentation."""
 RATE = 16000
 PEER = """
 import sys, wave

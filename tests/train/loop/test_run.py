@@ -183,6 +183,7 @@ def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole
             "hidden 16, not 8 and layers 1, not 2; leave out --hidden, ",
         ),
         ({"features": FeatureOptions(bands=20)}, "has bands 12, not 20; leave out --bands,"),
+        ({"features": FeatureOptions(sample_rate=8000)}, "sample_rate 16000, not 8000; leave out --sample-rate,"),
     ],
 )
 def test_a_start_with_another_network_is_refused(
