@@ -34,7 +34,7 @@ from pocketsphinx import Decoder, get_model_path
 decoder = Decoder(hmm=get_model_path("en-us/en-us"), allphone=get_model_path("en-us/en-us-phone.lm.bin"),
                   lw=2.0, beam=1e-20, pbeam=1e-20, loglevel="FATAL")
 """
-"""The start of a script for pocketsphinx, by a Python of its own: `decoder`, the phone loop with the beams of pocketsphinx's own documentation."""
+"""The start of a script for pocketsphinx: `decoder`, the phone loop with the beams of its documentation."""
 RATE = 16000
 PEER = """
 import sys, wave
