@@ -1,5 +1,5 @@
-// The cells of the recurrent kinds of kinds.h: a frame's element-wise equations, in the arithmetic of body.h, on as many
-// units at once as a vector V has lanes. Everything has internal linkage, as there.
+// The cells of the recurrent kinds of kinds.h: a frame's element-wise equations, in the arithmetic of body.h, on as
+// many units at once as a vector V has lanes. Everything has internal linkage, as there.
 //
 //   sums   W (x) x + R (x) h + b of each gate
 //   state  before the frame, and behind it when Step returns: h, then c

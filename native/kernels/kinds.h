@@ -54,7 +54,9 @@ constexpr int kMostStates = 2;
 constexpr std::size_t IndexOf(Kind kind) { return static_cast<std::size_t>(kind) - 1; }
 
 // Null for a number that no kind has.
-constexpr const LayerKind* FindKind(Kind kind) { return IndexOf(kind) < kKinds ? &kLayerKinds[IndexOf(kind)] : nullptr; }
+constexpr const LayerKind* FindKind(Kind kind) {
+  return IndexOf(kind) < kKinds ? &kLayerKinds[IndexOf(kind)] : nullptr;
+}
 
 // By the name of its operator; null for none.
 constexpr const LayerKind* FindOperator(std::string_view name) {

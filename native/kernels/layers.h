@@ -54,8 +54,9 @@ const char* StatusText(Status status);  // one sentence that says what is wrong 
 
 // One weight matrix as Python holds it. `values` are float (kFloat32) or int8 (kInt8, kInt4), of shape
 // [components, rows, columns] in C order: components is 4 (r, x, y, z) for a quaternion layer and 1 for kLinear; rows
-// are output quaternions (reals for kLinear), gate after gate of a recurrent kind, so gates * hidden quaternions; columns
-// are input quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half [rows, groups] (kInt4).
+// are output quaternions (reals for kLinear), gate after gate of a recurrent kind, so gates * hidden quaternions;
+// columns are input quaternions (reals for kLinear). `scales`: null (kFloat32), float[rows] (kInt8), or IEEE half
+// [rows, groups] (kInt4).
 struct Matrix {
   const void* values;
   const void* scales;
@@ -87,8 +88,8 @@ Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer);
 std::size_t ScratchBytes(const Layer& layer, std::int64_t frames);
 
 // Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and
-// c, if they have two) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other kinds
-// ignore all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch:
+// c, if they have two) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other
+// kinds ignore all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch:
 // ScratchBytes(layer, frames) bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
 //
 // A frame's result depends neither on `frames` nor on how frames are grouped. Every instruction set gives the same bits

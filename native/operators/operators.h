@@ -1,5 +1,5 @@
-// ExecuTorch's face of the kernels: quaternion::<operator>.out for each of kernels/kinds.h. Their schemas are written in
-// export/operators.py.
+// ExecuTorch's face of the kernels: quaternion::<operator>.out for each of kernels/kinds.h. Their schemas are written
+// in export/operators.py.
 
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace tetraphone {
 
-// Where the arguments of a call stand: those of the schema (export/operators.py writes it; x is the first), and what the
-// operator returns, which is the tensors that it wrote.
+// Where the arguments of a call stand: those of the schema (export/operators.py writes it; x is the first), and what
+// the operator returns, which is the tensors that it wrote.
 struct Arguments {
   std::size_t states;      // the first of them
   std::size_t weights;     // the packed block
