@@ -1,4 +1,4 @@
-"""The operators `quaternion::lstm`, `rnn`, `hamilton_linear` and `linear`, for torch and for the exporter.
+"""The operators `quaternion::hamilton_linear`, `linear` and those of the layer kinds, for torch and for the exporter.
 
 Importing this module registers, for each, the eager implementation (the kernels of `native/kernels/`, through the
 library's C ABI), the shape function, and the schema of the out form, whose implementation the same library registers
@@ -8,7 +8,8 @@ with ExecuTorch. Weights are one packed block of bytes, whose header holds the n
 
 import ctypes
 from collections.abc import Mapping
-from enum import IntEnum
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -20,18 +21,37 @@ from tetraphone.quant.formats import Format
 from tetraphone.train.network.kinds import LAYER_KINDS
 
 
-class Kind(IntEnum):
-    """The layer that a packed block computes (native/kernels/layers.h)."""
+@dataclass(frozen=True)
+class Operator:
+    """What computes one layer on the device: a row of native/kernels/kinds.h."""
 
-    HAMILTON_LINEAR = 1
-    LINEAR = 2
-    RNN = 3
-    LSTM = 4
+    name: str
+    quaternion: bool
+    gates: int = 1
+    states: int = 0
+    """State vectors that the layer carries from frame to frame; 0 for a layer that is not recurrent."""
+
+    @property
+    def number(self) -> int:
+        """In the header of a packed block.
+
+        Raises:
+            InputError: the library has no such row.
+        """
+        for number, (operator, _) in library_kinds().items():
+            if operator == self:
+                return number
+        raise InputError(f"the library lacks {self}; write its row in native/kernels/kinds.h and build it again")
 
 
-RECURRENT = {Kind[kind.operator.upper()]: kind for kind in LAYER_KINDS.values() if kind.quaternion}
-"""The recurrent layers that the device runs, each with its row in the table of layer kinds."""
-
+HAMILTON_LINEAR = Operator("hamilton_linear", quaternion=True)
+LINEAR = Operator("linear", quaternion=False)
+OPERATORS = {operator.name: operator for operator in (HAMILTON_LINEAR, LINEAR)} | {
+    kind.operator: Operator(kind.operator, kind.quaternion, kind.gates, kind.states)
+    for kind in LAYER_KINDS.values()
+    if kind.operator
+}
+"""By name; the recurrent ones follow from the table of layer kinds."""
 
 Weight = tuple[Tensor, Tensor | None]
 """Values and scales."""
@@ -67,6 +87,20 @@ def instruction_sets() -> dict[str, bool]:
     return found
 
 
+@cache
+def library_kinds() -> dict[int, tuple[Operator, str]]:
+    """The rows of native/kernels/kinds.h by number: the operator, and the layer kind of training, or ""."""
+    found: dict[int, tuple[Operator, str]] = {}
+    name, layer = ctypes.c_char_p(), ctypes.c_char_p()
+    sizes = [ctypes.c_int() for _ in range(3)]
+    places = [ctypes.byref(place) for place in (name, layer, *sizes)]
+    while (number := library().tetraphone_layer_kind_at(ctypes.c_size_t(len(found)), *places)) >= 0:
+        quaternion, gates, states = (size.value for size in sizes)
+        operator = Operator((name.value or b"").decode(), bool(quaternion), gates, states)
+        found[number] = operator, (layer.value or b"").decode()
+    return found
+
+
 def _check(code: int) -> None:
     if code:
         raise InputError(f"packed weights: {library().tetraphone_status_text(code).decode()}")
@@ -82,14 +116,12 @@ def _pointers(tensors: Mapping[str, Tensor]) -> tuple[Any, Any, ctypes.c_void_p]
     return ctypes.byref(_Matrix(values, scales)), ctypes.byref(_Matrix(hidden_values, hidden_scales)), bias
 
 
-def _tensors(kind: Kind, number_format: Format, inputs: int, outputs: int) -> dict[str, ShapeAndType]:
+def _tensors(operator: Operator, number_format: Format, inputs: int, outputs: int) -> dict[str, ShapeAndType]:
     """Shape and type of each tensor of a layer, by the names in TENSORS."""
-    components = 1 if kind == Kind.LINEAR else 4
-    gates = RECURRENT[kind].gates if kind in RECURRENT else 1
-    rows = gates * outputs // components
-    found: dict[str, ShapeAndType] = {"bias": ((gates * outputs,), torch.float32)}
-    for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if kind in RECURRENT else 1]:
-        values = (rows, columns) if kind == Kind.LINEAR else (components, rows, columns // components)
+    rows = operator.gates * outputs // (4 if operator.quaternion else 1)
+    found: dict[str, ShapeAndType] = {"bias": ((operator.gates * outputs,), torch.float32)}
+    for name, columns in (("input", inputs), ("hidden", outputs))[: 2 if operator.states else 1]:
+        values = (4, rows, columns // 4) if operator.quaternion else (rows, columns)
         found[f"{name} weights"] = values, torch.int8 if number_format.greatest else torch.float32
         if number_format.group:
             found[f"{name} scales"] = (rows, -(-columns // number_format.group)), torch.float16
@@ -115,7 +147,7 @@ def _readable(name: str, tensor: Tensor, shape: tuple[int, ...], dtype: torch.dt
 
 
 def pack(
-    kind: Kind,
+    operator: Operator,
     number_format: Format,
     inputs: int,
     outputs: int,
@@ -130,23 +162,25 @@ def pack(
         weight_input, weight_hidden: values [components, rows, columns], or [rows, columns] for LINEAR, float32 or
             int8, and scales (None, float32 [rows], float16 [rows, groups]); rows are gate after gate. Only recurrent
             layers have hidden weights.
-        bias: float32 [outputs], or [4 · outputs] for LSTM, gate after gate; None for none.
+        bias: float32 [gates · outputs], gate after gate; None for none.
 
     Raises:
         InputError: a tensor is missing or superfluous or differs from the layer in shape, type or device; a size is
             impossible; a value is out of range.
     """
-    shape = _Shape(kind, number_format, inputs, outputs)
+    shape = _Shape(operator.number, number_format, inputs, outputs)
     size = library().tetraphone_packed_bytes(ctypes.byref(shape))
     if not size:
-        raise InputError(f"{kind.name} with {inputs} inputs and {outputs} outputs: no layer can have these sizes")
-    wanted = _tensors(kind, number_format, inputs, outputs)
+        raise InputError(f"{operator.name} with {inputs} inputs and {outputs} outputs: no layer can have these sizes")
+    wanted = _tensors(operator, number_format, inputs, outputs)
     ready = {}
     for name, tensor in zip(TENSORS, (*weight_input, *(weight_hidden or (None, None)), bias), strict=True):
         if tensor is None and name in wanted and name != "bias":
-            raise InputError(f"packed weights: {number_format.name} {kind.name} without {name}; give {wanted[name]}")
+            raise InputError(
+                f"packed weights: {number_format.name} {operator.name} without {name}; give {wanted[name]}"
+            )
         if tensor is not None and name not in wanted:
-            raise InputError(f"packed weights: {number_format.name} {kind.name} takes no {name}; give None")
+            raise InputError(f"packed weights: {number_format.name} {operator.name} takes no {name}; give None")
         if tensor is not None:
             ready[name] = _readable(f"packed weights: {name}", tensor, *wanted[name])
     block = torch.zeros(size, dtype=torch.uint8)
@@ -154,7 +188,7 @@ def pack(
     return block
 
 
-def unpack(block: Tensor) -> tuple[Kind, Format, int, int, Weight, Weight | None, Tensor]:
+def unpack(block: Tensor) -> tuple[Operator, Format, int, int, Weight, Weight | None, Tensor]:
     """The arguments of `pack` that give this block; a bias of None becomes zeros.
 
     Raises:
@@ -172,18 +206,18 @@ def _readable_block(block: Tensor) -> Tensor:
     return _readable("packed weights: a block", block, (block.numel(),), torch.uint8)
 
 
-def packed_shape(block: Tensor) -> tuple[Kind, Format, int, int]:
-    """Kind, format, inputs and outputs of a packed block.
+def packed_shape(block: Tensor) -> tuple[Operator, Format, int, int]:
+    """Operator, format, inputs and outputs of a packed block.
 
     Raises:
         InputError: the bytes are not a packed block, damaged, or of another version.
     """
     shape, block = _Shape(), _readable_block(block)
     _check(library().tetraphone_shape(_pointer(block), ctypes.c_size_t(block.numel()), ctypes.byref(shape)))
-    return Kind(shape.kind), Format(shape.format), shape.inputs, shape.outputs
+    return library_kinds()[shape.kind][0], Format(shape.format), shape.inputs, shape.outputs
 
 
-def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
+def _run(operator: Operator, x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> tuple[Tensor, ...]:
     """Runs the library's kernel; returns y and the new states.
 
     Raises:
@@ -199,7 +233,7 @@ def _run(kind: Kind, x: Tensor, states: list[Tensor], weights: Tensor, outputs: 
     sizes = [ctypes.c_int64(size) for size in (*x.shape, outputs)]
     _check(
         library().tetraphone_run(
-            *(int(kind), _pointer(weights), ctypes.c_size_t(weights.numel()), _pointer(x), sizes[0], sizes[1]),
+            *(operator.number, _pointer(weights), ctypes.c_size_t(weights.numel()), _pointer(x), sizes[0], sizes[1]),
             *(*before, sizes[2], _pointer(y), *behind),
         )
     )
@@ -224,63 +258,46 @@ def _shapes(x: Tensor, states: list[Tensor], weights: Tensor, outputs: int) -> t
     return x.new_empty(x.shape[0], outputs), *map(torch.empty_like, states)
 
 
-def _width(state: Tensor) -> int:
-    """The hidden size of the layer whose state this is."""
-    return state.shape[0] if state.dim() else 0
+def _call(operator: Operator, arguments: tuple[Any, ...]) -> tuple[Tensor, list[Tensor], Tensor, int]:
+    """x, states, weights and outputs of a call, from its arguments in the order of the schema."""
+    x, *states, weights = arguments if operator.states else arguments[:-1]
+    if not states:
+        return x, [], weights, arguments[-1]
+    return x, states, weights, states[0].shape[0] if states[0].dim() else 0
 
-
-def _lstm(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _run(Kind.LSTM, x, [h, c], weights, _width(h))
-
-
-def _rnn(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _run(Kind.RNN, x, [h], weights, _width(h))
-
-
-def _hamilton_linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
-    return _run(Kind.HAMILTON_LINEAR, x, [], weights, outputs)[0]
-
-
-def _linear(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
-    return _run(Kind.LINEAR, x, [], weights, outputs)[0]
-
-
-def _lstm_shape(x: Tensor, h: Tensor, c: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _shapes(x, [h, c], weights, _width(h))
-
-
-def _rnn_shape(x: Tensor, h: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
-    return _shapes(x, [h], weights, _width(h))
-
-
-def _linear_shape(x: Tensor, weights: Tensor, outputs: int) -> Tensor:
-    return _shapes(x, [], weights, outputs)[0]
-
-
-OPERATORS: dict[str, tuple[str, int, Any, Any]] = {
-    "lstm": ("Tensor x, Tensor h, Tensor c, Tensor weights", 3, _lstm, _lstm_shape),
-    "rnn": ("Tensor x, Tensor h, Tensor weights", 2, _rnn, _rnn_shape),
-    "hamilton_linear": ("Tensor x, Tensor weights, int outputs", 1, _hamilton_linear, _linear_shape),
-    "linear": ("Tensor x, Tensor weights, int outputs", 1, _linear, _linear_shape),
-}
-"""Name: the arguments of its schema, how many tensors it returns, its eager implementation, its shape function."""
 
 _out_forms = torch.library.Library("quaternion", "FRAGMENT")
 
 
-def _register() -> None:
-    for name, (arguments, count, eager, shape) in OPERATORS.items():
-        returned = ", ".join(["Tensor"] * count)
-        schema = f"({arguments}) -> " + (f"({returned})" if count > 1 else returned)
-        operator = torch.library.custom_op(
-            f"quaternion::{name}", eager, mutates_args=(), device_types="cpu", schema=schema
-        )
-        operator.register_fake(shape)
-        outs = ["out"] if count == 1 else [f"out{index}" for index in range(count)]
-        written = [f"Tensor({chr(ord('a') + index)}!)" for index in range(count)]
-        taken = ", ".join(f"{kind} {out}" for kind, out in zip(written, outs, strict=True))
-        given = f"({', '.join(written)})" if count > 1 else written[0]
-        _out_forms.define(f"{name}.out({arguments}, *, {taken}) -> {given}")
+def _register(operator: Operator) -> None:
+    """The operator for torch: eager, its shapes, and the schema of its out form."""
+    states = "".join(f"Tensor {name}, " for name in ("h", "c")[: operator.states])
+    arguments = f"Tensor x, {states}Tensor weights" + ("" if states else ", int outputs")
+    count = 1 + operator.states
+    returned = ", ".join(["Tensor"] * count)
+
+    def eager(*arguments: Any) -> Any:
+        y, *after = _run(operator, *_call(operator, arguments))
+        return (y, *after) if after else y
+
+    def shape(*arguments: Any) -> Any:
+        y, *after = _shapes(*_call(operator, arguments))
+        return (y, *after) if after else y
+
+    registered = torch.library.custom_op(
+        f"quaternion::{operator.name}",
+        eager,
+        mutates_args=(),
+        device_types="cpu",
+        schema=f"({arguments}) -> " + (f"({returned})" if count > 1 else returned),
+    )
+    registered.register_fake(shape)
+    outs = ["out"] if count == 1 else [f"out{index}" for index in range(count)]
+    written = [f"Tensor({chr(ord('a') + index)}!)" for index in range(count)]
+    taken = ", ".join(f"{kind} {out}" for kind, out in zip(written, outs, strict=True))
+    given = f"({', '.join(written)})" if count > 1 else written[0]
+    _out_forms.define(f"{operator.name}.out({arguments}, *, {taken}) -> {given}")
 
 
-_register()
+for _operator in OPERATORS.values():
+    _register(_operator)

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch.export import Dim
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 
-from .operators import OPERATORS, RECURRENT, Kind
+from .operators import OPERATORS, Operator
 
 MAX_FRAMES = 128
 """The most network frames per call, which determines the planned memory; longer recordings are run in chunks."""
@@ -27,16 +28,11 @@ Metadata = Mapping[str, int | float | str | Tensor]
 class PackedLayer:
     """One layer of a network to export."""
 
-    kind: Kind
+    operator: Operator
     outputs: int
     """Size of the output in reals."""
     block: Tensor
     """uint8 [bytes], see `operators.pack`."""
-
-    @property
-    def states(self) -> int:
-        """Number of state vectors that the layer carries from frame to frame."""
-        return RECURRENT[self.kind].states if self.kind in RECURRENT else 0
 
 
 class Network(nn.Module):
@@ -50,22 +46,18 @@ class Network(nn.Module):
 
     def initial_state(self) -> tuple[Tensor, ...]:
         """Zeros, a tensor [hidden] of its own for each state, since the exporter would merge equal ones."""
-        return tuple(torch.zeros(layer.outputs) for layer in self.layers for _ in range(layer.states))
+        return tuple(torch.zeros(layer.outputs) for layer in self.layers for _ in range(layer.operator.states))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
-        before, after = iter(states), []
+        before, after = iter(states), list[Tensor]()
         for index, layer in enumerate(self.layers):
             weights = self.get_buffer(f"weights{index}")
-            if layer.kind == Kind.LSTM:
-                x, h, c = torch.ops.quaternion.lstm(x, next(before), next(before), weights)
-                after += [h, c]
-            elif layer.kind == Kind.RNN:
-                x, h = torch.ops.quaternion.rnn(x, next(before), weights)
-                after.append(h)
-            elif layer.kind == Kind.LINEAR:
-                x = torch.ops.quaternion.linear(x, weights, layer.outputs)
+            operator = getattr(torch.ops.quaternion, layer.operator.name)
+            if layer.operator.states:
+                x, *new = operator(x, *islice(before, layer.operator.states), weights)
+                after += new
             else:
-                x = torch.ops.quaternion.hamilton_linear(x, weights, layer.outputs)
+                x = operator(x, weights, layer.outputs)
         return (x, *after)
 
 

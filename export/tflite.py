@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
 from tetraphone.common.progress import library_log
-from tetraphone.train.network.layers import Recurrent, cell
+from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import AcousticModel, Checkpoint
 
 TOLERANCE = 1e-4
@@ -35,7 +35,7 @@ class Expanded(nn.Module):
 
     def __init__(self, stack: Recurrent, output: nn.Module) -> None:
         super().__init__()
-        self.parts, self.width, self.output = stack.parts, stack.hidden, output
+        self.kind, self.width, self.output = stack.kind, stack.hidden, output
         self.input, self.hidden = nn.ModuleList(), nn.ModuleList()
         for index in range(stack.layers):
             bias = None if stack.bias is None else stack.bias[index]
@@ -44,15 +44,15 @@ class Expanded(nn.Module):
 
     def initial_state(self) -> tuple[Tensor, ...]:
         """Zeros, a tensor [1, hidden] of its own for each state, since the exporter would merge equal ones."""
-        return tuple(torch.zeros(1, self.width) for _ in range(self.parts * len(self.hidden)))
+        return tuple(torch.zeros(1, self.width) for _ in range(self.kind.states * len(self.hidden)))
 
     def forward(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
         before, after = iter(states), list[Tensor]()
         for from_input, from_hidden in zip(self.input, self.hidden, strict=True):
-            state, outputs = tuple(next(before) for _ in range(self.parts)), []
+            state, outputs = tuple(next(before) for _ in range(self.kind.states)), []
             products = from_input(x)
             for frame in range(len(x)):  # not split(1): litert-torch cannot split into one part
-                state = cell(products[frame : frame + 1] + from_hidden(state[0]), state)
+                state = self.kind.cell(products[frame : frame + 1] + from_hidden(state[0]), state)
                 outputs.append(state[0])
             x = torch.cat(outputs) if len(outputs) > 1 else outputs[0]
             after += state

@@ -19,7 +19,7 @@ from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
 
-from .operators import Kind, pack
+from .operators import LINEAR, OPERATORS, pack
 from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from .runtime import Program
 
@@ -51,12 +51,12 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     if not isinstance(recurrent, Recurrent | QuantizedRecurrent) or not isinstance(output, nn.Linear | QuantizedLinear):
         found = f"{type(recurrent).__name__} and {type(output).__name__}"
         raise InputError(f"the network consists of {found}; only recurrent layers and a linear one can be exported")
-    kind = Kind[LAYER_KINDS[network.kind].operator.upper()]
+    operator = OPERATORS[LAYER_KINDS[network.kind].operator]
     number_format = Format.named(checkpoint.number_format)
     layers, width = [], checkpoint.features.inputs
     for index in range(network.layers):
         block = pack(
-            kind,
+            operator,
             number_format,
             width,
             network.hidden,
@@ -64,10 +64,10 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
             _weight(recurrent.weight_hidden[index]),
             None if recurrent.bias is None else recurrent.bias[index],
         )
-        layers.append(PackedLayer(kind, network.hidden, block))
+        layers.append(PackedLayer(operator, network.hidden, block))
         width = network.hidden
-    block = pack(Kind.LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
-    layers.append(PackedLayer(Kind.LINEAR, outputs, block))
+    block = pack(LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
+    layers.append(PackedLayer(LINEAR, outputs, block))
     matrices = len(_matrices(checkpoint.model))
     if matrices != 2 * network.layers + 1:
         fault = f"the network has {matrices} weight matrices, {2 * network.layers + 1} of them in its layers"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError, typed
-from tetraphone.train.network.layers import Recurrent, State, cell, check_input, check_state, gates_matrix
+from tetraphone.train.network.layers import Recurrent, State, check_input, check_state, gates_matrix
 
 from .formats import WeightFormat
 from .weights import QuantizedWeight, quantize_frame
@@ -28,15 +28,15 @@ class QuantizedRecurrent(nn.Module):
             name = type(layers).__name__
             raise InputError(f"cannot quantise a {layers.direction}-directional {name}; train a uni-directional QLSTM")
         self.inputs, self.hidden, self.layers = layers.inputs, layers.hidden, layers.layers
-        self.gates, self.parts, self.directions = layers.gates, layers.parts, 1
+        self.kind, self.directions = layers.kind, 1
         self.weight_input = nn.ModuleList(QuantizedWeight(weight, weight_format) for weight in layers.weight_input)
         self.weight_hidden = nn.ModuleList(QuantizedWeight(weight, weight_format) for weight in layers.weight_hidden)
         self.bias = nn.ParameterList(
-            layers.bias if layers.bias is not None else [torch.zeros(self.gates * self.hidden)] * self.layers
+            layers.bias if layers.bias is not None else [torch.zeros(self.kind.gates * self.hidden)] * self.layers
         ).requires_grad_(False)
 
     def _matrix(self, weight: nn.Module) -> Tensor:
-        return gates_matrix(weight.dequantized(), self.gates)  # type: ignore[operator]
+        return gates_matrix(weight.dequantized(), self.kind.gates)  # type: ignore[operator]
 
     def forward(self, x: Tensor, state: State | None = None, lengths: Tensor | None = None) -> tuple[Tensor, State]:
         """[batch, frames, inputs] → [batch, frames, hidden], state as in `Recurrent`; `lengths` may not be given.
@@ -49,9 +49,9 @@ class QuantizedRecurrent(nn.Module):
             raise InputError("a quantised network takes utterances of one length; run them one by one")
         shape = (self.layers, x.shape[0], self.hidden)
         if state is None:
-            state = tuple(x.new_zeros(shape) for _ in range(self.parts))
+            state = tuple(x.new_zeros(shape) for _ in range(self.kind.states))
         else:
-            check_state(state, self.parts, shape, x)
+            check_state(state, self.kind.states, shape, x)
         after: list[State] = []
         for layer in range(self.layers):
             x, last = self._run(x, tuple(part[layer] for part in state), layer)
@@ -65,7 +65,7 @@ class QuantizedRecurrent(nn.Module):
         outputs = []
         for frame in range(x.shape[1]):
             total = (sums[:, frame] + (state[0] * 127).round().double() @ recurrent).to(x.dtype)
-            state = cell(total, state)
+            state = self.kind.cell(total, state)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1) if outputs else x.new_zeros(x.shape[0], 0, self.hidden), state
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tetraphone.common.phones import ARPABET
-from tetraphone.export.operators import Kind, pack
+from tetraphone.export.operators import LINEAR, OPERATORS, pack
 from tetraphone.export.program import PackedLayer, program_bytes
 from tetraphone.export.writer import metadata
 from tetraphone.quant.formats import Format
@@ -57,9 +57,9 @@ def pack_weight(weight: Tensor, number_format: str) -> tuple[tuple[Tensor, Tenso
 def pack_recurrent(stack: Recurrent, number_format: str = "float32") -> Tensor:
     """The first layer of a float stack as a packed block."""
     assert stack.bias is not None
-    kind = Kind[stack.kind.operator.upper()]
+    operator = OPERATORS[stack.kind.operator]
     weights = [pack_weight(weight[0], number_format)[0] for weight in (stack.weight_input, stack.weight_hidden)]
-    return pack(kind, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])
+    return pack(operator, Format[number_format.upper()], stack.inputs, stack.hidden, *weights, stack.bias[0])
 
 
 def hand_made(
@@ -78,7 +78,7 @@ def hand_made(
     )
     values = torch.from_numpy(weight.astype(np.float32))
     block = pack(
-        Kind.LINEAR,
+        LINEAR,
         Format.FLOAT32,
         features.inputs,
         outputs,
@@ -86,7 +86,7 @@ def hand_made(
         None,
         torch.from_numpy(bias.astype(np.float32)),
     )
-    return program_bytes([PackedLayer(Kind.LINEAR, outputs, block)], features.inputs, metadata(whole))
+    return program_bytes([PackedLayer(LINEAR, outputs, block)], features.inputs, metadata(whole))
 
 
 def plain(bands: int, deviation: float = 1.0) -> Normalisation:

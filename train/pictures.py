@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ from matplotlib.figure import Figure
 
 from tetraphone.common.files import write_atomically
 
+from .network.kinds import LAYER_KINDS
+
 matplotlib.use("Agg")
+
+COLOURS = ("tab:blue", "tab:red", "tab:cyan", "tab:orange", "tab:green", "tab:purple", "tab:brown", "tab:pink")
+"""Of the lines of a picture, in the order of the table of layer kinds."""
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -61,7 +67,7 @@ def draw_tradeoff(points: Sequence[tuple[str, str, str, float, float]], path: Pa
         points: (test, kind, "measured" or "paper", parameters, percent).
     """
     tests = list(dict.fromkeys(test for test, *_ in points))
-    colours = {"rnn": "tab:orange", "qrnn": "tab:red", "lstm": "tab:cyan", "qlstm": "tab:blue"}
+    colours = dict(zip(LAYER_KINDS, cycle(COLOURS)))
     figure = Figure(figsize=(5.5 * len(tests), 4))
     for panel, test in enumerate(tests, 1):
         axes = figure.add_subplot(1, len(tests), panel)

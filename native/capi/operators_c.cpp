@@ -60,11 +60,17 @@ TETRAPHONE_C_ABI std::size_t tetraphone_trailer(const std::uint8_t* content, std
   return made.size();
 }
 
-// The index-th row of kernels/kinds.h; -1 behind the last.
-TETRAPHONE_C_ABI int tetraphone_layer_kind_at(std::size_t index, tetraphone::LayerKind* row) {
+// The number of the index-th row of kernels/kinds.h, and what stands in it; -1 behind the last.
+TETRAPHONE_C_ABI int tetraphone_layer_kind_at(std::size_t index, const char** operator_name, const char** layer_name,
+                                              int* quaternion, int* gates, int* states) {
   if (index >= tetraphone::kKinds) return -1;
-  *row = tetraphone::kLayerKinds[index];
-  return 0;
+  const tetraphone::LayerKind& row = tetraphone::kLayerKinds[index];
+  *operator_name = row.operator_name;
+  *layer_name = row.layer_name;
+  *quaternion = row.quaternion;
+  *gates = row.gates;
+  *states = row.states;
+  return static_cast<int>(row.kind);
 }
 
 // Where the arguments of the operator of such a row stand.

@@ -6,7 +6,7 @@ import torch
 from checkpoints import pack_weight
 from torch import Tensor
 
-from tetraphone.export.operators import Kind
+from tetraphone.export.operators import Operator
 from tetraphone.quant.formats import Format
 from tetraphone.train.network.layers import KINDS, QLSTM, QRNN
 
@@ -33,13 +33,12 @@ def make_state(stack: QLSTM | QRNN) -> tuple[Tensor, ...]:
     return tuple(torch.rand(stack.parts, stack.hidden, generator=generator()).mul(1.6).sub(0.8).unbind())
 
 
-def layer_arguments(kind: Kind, number_format: str, inputs: int = 36, outputs: int = 44) -> tuple[Any, ...]:
+def layer_arguments(operator: Operator, number_format: str, inputs: int = 36, outputs: int = 44) -> tuple[Any, ...]:
     """What `pack` takes, of random weights."""
-    recurrent = kind in (Kind.RNN, Kind.LSTM)
-    gates, components = 4 if kind == Kind.LSTM else 1, 1 if kind == Kind.LINEAR else 4
+    rows, components = operator.gates * outputs, 4 if operator.quaternion else 1
     weights: list[Any] = []
-    for columns in (inputs, outputs) if recurrent else (inputs,):
-        shape = (gates * outputs // components, columns // components)
-        weights.append(pack_weight(random(*shape if kind == Kind.LINEAR else (4, *shape)), number_format)[0])
-    hidden = weights[1] if recurrent else None
-    return kind, Format[number_format.upper()], inputs, outputs, weights[0], hidden, random(gates * outputs)
+    for columns in (inputs, outputs) if operator.states else (inputs,):
+        shape = (rows // components, columns // components)
+        weights.append(pack_weight(random(*(4, *shape) if operator.quaternion else shape), number_format)[0])
+    hidden = weights[1] if operator.states else None
+    return operator, Format[number_format.upper()], inputs, outputs, weights[0], hidden, random(rows)

@@ -15,7 +15,7 @@ from tetraphone.common import native
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import LIBRARY, library
 from tetraphone.export import operators
-from tetraphone.export.operators import Kind, instruction_set
+from tetraphone.export.operators import OPERATORS, instruction_set
 
 
 @pytest.mark.parametrize("fault", ["text", "unresolved", "foreign"])
@@ -115,7 +115,11 @@ def test_load_segments_fit_pages_of_16_kib() -> None:
 def test_c_abi_returns_a_code_for_a_wrong_call() -> None:
     """The C ABI itself checks what it can: sizes against the packed block."""
     block = pack_recurrent(make_stack("qlstm", 12, 8))
-    arguments = (ctypes.c_int(int(Kind.LSTM)), ctypes.c_void_p(block.data_ptr()), ctypes.c_size_t(block.numel()))
+    arguments = (
+        ctypes.c_int(OPERATORS["lstm"].number),
+        ctypes.c_void_p(block.data_ptr()),
+        ctypes.c_size_t(block.numel()),
+    )
     sizes = (ctypes.c_int64(0), ctypes.c_int64(16))
     nothing = ctypes.c_void_p(None)
     code = library().tetraphone_run(

@@ -7,8 +7,7 @@ from operands import SIZES, generator, layer_arguments, make_stack, make_state, 
 from torch import Tensor
 
 from tetraphone.common.errors import InputError
-from tetraphone.export import operators
-from tetraphone.export.operators import Kind, pack, unpack
+from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, OPERATORS, pack, unpack
 from tetraphone.quant.formats import Format
 from tetraphone.quant.layers import QuantizedRecurrent
 from tetraphone.quant.weights import quantize_frame
@@ -57,9 +56,9 @@ def test_recurrent_quantized_is_close_to_torch(kind: str, inputs: int, hidden: i
 def test_linear_equals_torch(quaternion: bool, inputs: int, outputs: int, number_format: str) -> None:
     outputs += not quaternion
     if quaternion:
-        weight, kind, operator = QuaternionLinear(inputs, outputs, generator()).weight, Kind.HAMILTON_LINEAR, "hamilton"
+        weight, kind, operator = QuaternionLinear(inputs, outputs, generator()).weight, HAMILTON_LINEAR, "hamilton"
     else:
-        weight, kind, operator = random(outputs, inputs), Kind.LINEAR, "linear"
+        weight, kind, operator = random(outputs, inputs), LINEAR, "linear"
     bias, x = random(outputs), random(9, inputs)
     packed, exact = pack_weight(weight, number_format)
     block = pack(kind, Format[number_format.upper()], inputs, outputs, packed, None, bias)
@@ -94,7 +93,7 @@ def test_silence_is_exact_in_every_format() -> None:
     for number_format in FORMATS:
         packed, _ = pack_weight(random(5, 12), number_format)
         bias = random(5)
-        block = pack(Kind.LINEAR, Format[number_format.upper()], 12, 5, packed, None, bias)
+        block = pack(LINEAR, Format[number_format.upper()], 12, 5, packed, None, bias)
         assert torch.equal(ops.linear(torch.zeros(2, 12), block, 5), bias.expand(2, 5))
 
 
@@ -108,16 +107,16 @@ def test_inputs_and_weights_need_not_be_contiguous() -> None:
     assert all(map(torch.equal, ops.lstm(x.T, *state, spread), expected))
 
 
-@pytest.mark.parametrize("name", ["lstm", "rnn", "hamilton_linear", "linear"])
+@pytest.mark.parametrize("name", OPERATORS)
 def test_torch_accepts_schema_and_shape_function(name: str) -> None:
     x = random(5, 12)
-    if name in ("lstm", "rnn"):
+    if OPERATORS[name].states:
         stack = make_stack(f"q{name}", 12, 8)
         arguments: tuple[object, ...] = (x, *make_state(stack), pack_recurrent(stack))
     else:
-        kind = Kind[name.upper()]
-        weight = random(5, 12) if kind == Kind.LINEAR else random(4, 2, 3)
-        outputs = 5 if kind == Kind.LINEAR else 8
+        kind = OPERATORS[name]
+        weight = random(5, 12) if kind == LINEAR else random(4, 2, 3)
+        outputs = 5 if kind == LINEAR else 8
         arguments = (x, pack(kind, Format.FLOAT32, 12, outputs, (weight, None), None, None), outputs)
     torch.library.opcheck(getattr(ops, name).default, arguments, test_utils=("test_schema", "test_faketensor"))
 
@@ -155,7 +154,7 @@ def test_lstm_refuses(what: str) -> None:
 def test_block_of_another_kind_or_size_is_refused() -> None:
     x, state = random(3, 12), (torch.zeros(8), torch.zeros(8))
     lstm, rnn = (pack_recurrent(make_stack(kind, 12, 8)) for kind in ("qlstm", "qrnn"))
-    linear = pack(Kind.LINEAR, Format.FLOAT32, 12, 8, (random(8, 12), None), None, None)
+    linear = pack(LINEAR, Format.FLOAT32, 12, 8, (random(8, 12), None), None, None)
     calls = [
         lambda: ops.lstm(x, *state, rnn),
         lambda: ops.rnn(x, state[0], lstm),
@@ -168,7 +167,7 @@ def test_block_of_another_kind_or_size_is_refused() -> None:
             call()
 
 
-@pytest.mark.parametrize("name", operators.OPERATORS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_operators_are_of_the_processor_alone(name: str) -> None:
     kernels = {key: torch._C._dispatch_has_computed_kernel_for_dispatch_key(f"quaternion::{name}", key) for key in KEYS}
     assert kernels == {key: key in ("CPU", "Meta") for key in KEYS}
@@ -178,7 +177,7 @@ KEYS = ("CPU", "Meta", "CUDA", "XPU", "MPS", "SparseCPU", "PrivateUse1")
 
 
 def test_weights_on_another_device_are_refused() -> None:
-    linear, stack = layer_arguments(Kind.LINEAR, "int8", 12, 8), make_stack("qlstm", 12, 8)
+    linear, stack = layer_arguments(LINEAR, "int8", 12, 8), make_stack("qlstm", 12, 8)
     x, state = random(3, 12), make_state(stack)
     with pytest.raises(InputError, match="different devices"):
         ops.linear(x, pack(*linear).to("meta"), 8)
@@ -222,18 +221,16 @@ def test_tensors_are_read_as_they_stand_not_as_they_lie() -> None:
     for found, expected in zip(ops.lstm(x, h, c, weights), ops.lstm(*plain, weights), strict=True):
         assert torch.equal(found, expected)
     bias = torch.conj(torch.complex(torch.zeros(4), torch.ones(4))).imag
-    assert torch.equal(
-        unpack(pack(Kind.LINEAR, Format.FLOAT32, 4, 4, (random(4, 4), None), None, bias))[-1], -torch.ones(4)
-    )
+    assert torch.equal(unpack(pack(LINEAR, Format.FLOAT32, 4, 4, (random(4, 4), None), None, bias))[-1], -torch.ones(4))
 
 
 def test_the_library_multiplies_quaternions_as_the_sign_table_does() -> None:
     """A layer of one quaternion, component by component: the sign table in C++ against the one in Python."""
     for seed in range(8):
         w, x = random(4, seed=seed), random(1, 4, seed=seed + 100)
-        block = pack(Kind.HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (w.view(4, 1, 1), None), None, None)
+        block = pack(HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (w.view(4, 1, 1), None), None, None)
         torch.testing.assert_close(ops.hamilton_linear(x, block, 4)[0], hamilton_product(w, x[0]), rtol=0, atol=1e-6)
     for i, a in enumerate(torch.eye(4)):
-        block = pack(Kind.HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (a.view(4, 1, 1), None), None, None)
+        block = pack(HAMILTON_LINEAR, Format.FLOAT32, 4, 4, (a.view(4, 1, 1), None), None, None)
         for j, b in enumerate(torch.eye(4)):
             assert torch.equal(ops.hamilton_linear(b[None], block, 4)[0], hamilton_product(a, b)), (i, j)

@@ -11,7 +11,7 @@ from torch._subclasses import FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from tetraphone.common.errors import InputError
-from tetraphone.export.operators import Kind, pack, packed_shape, unpack
+from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, OPERATORS, Operator, pack, packed_shape, unpack
 from tetraphone.quant.formats import Format
 
 HEADER_BYTES = 64
@@ -19,14 +19,14 @@ HEADER_BYTES = 64
 
 def test_no_bias_is_a_bias_of_zeros() -> None:
     packed, _ = pack_weight(random(5, 12), "int8")
-    blocks = [pack(Kind.LINEAR, Format.INT8, 12, 5, packed, None, bias) for bias in (None, torch.zeros(5))]
+    blocks = [pack(LINEAR, Format.INT8, 12, 5, packed, None, bias) for bias in (None, torch.zeros(5))]
     assert torch.equal(*blocks)
 
 
 @pytest.mark.parametrize("number_format", FORMATS)
 def test_packed_shape_reads_the_header(number_format: str) -> None:
     block = pack_recurrent(make_stack("qrnn", 12, 20), number_format)
-    assert packed_shape(block) == (Kind.RNN, Format[number_format.upper()], 12, 20)
+    assert packed_shape(block) == (OPERATORS["rnn"], Format[number_format.upper()], 12, 20)
 
 
 def test_damaged_header_is_refused_at_every_byte() -> None:
@@ -61,11 +61,14 @@ def test_block_of_another_length_is_refused(length: int | None) -> None:
         packed_shape(other)
 
 
-@pytest.mark.parametrize(("kind", "inputs", "outputs"), [(4, 10, 8), (4, 12, 6), (1, 0, 4), (2, 5, 0), (3, 1 << 20, 4)])
-def test_impossible_sizes_are_refused(kind: int, inputs: int, outputs: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "inputs", "outputs"),
+    [("lstm", 10, 8), ("lstm", 12, 6), ("hamilton_linear", 0, 4), ("linear", 5, 0), ("rnn", 1 << 20, 4)],
+)
+def test_impossible_sizes_are_refused(kind: str, inputs: int, outputs: int) -> None:
     empty = (torch.zeros(0), None)
     with pytest.raises(InputError, match=f"{inputs} inputs and {outputs} outputs"):
-        pack(Kind(kind), Format.FLOAT32, inputs, outputs, empty, empty, None)
+        pack(OPERATORS[kind], Format.FLOAT32, inputs, outputs, empty, empty, None)
 
 
 def test_pack_refuses_weights_that_are_not_the_layers() -> None:
@@ -79,33 +82,33 @@ def test_pack_refuses_weights_that_are_not_the_layers() -> None:
         (torch.full_like(values, -128), scales),
         (values, torch.full_like(scales, torch.inf)),
     ]
-    pack(Kind.LINEAR, Format.INT8, 12, 8, good, None, torch.zeros(8))
+    pack(LINEAR, Format.INT8, 12, 8, good, None, torch.zeros(8))
     for weight in refused:
         with pytest.raises(InputError, match="weight"):
-            pack(Kind.LINEAR, Format.INT8, 12, 8, weight, None, torch.zeros(8))
+            pack(LINEAR, Format.INT8, 12, 8, weight, None, torch.zeros(8))
     for bias in (torch.zeros(9), torch.zeros(8, dtype=torch.float64), torch.full((8,), torch.nan)):
         with pytest.raises(InputError, match="weights"):
-            pack(Kind.LINEAR, Format.INT8, 12, 8, good, None, bias)
+            pack(LINEAR, Format.INT8, 12, 8, good, None, bias)
     half = (torch.full_like(values, 8), torch.ones(8, 1).half())
     with pytest.raises(InputError, match="weights"):
-        pack(Kind.LINEAR, Format.INT4, 12, 8, half, None, None)
+        pack(LINEAR, Format.INT4, 12, 8, half, None, None)
     with pytest.raises(InputError, match="weights"):
-        pack(Kind.LINEAR, Format.FLOAT32, 12, 8, (torch.full((8, 12), torch.nan), None), None, None)
+        pack(LINEAR, Format.FLOAT32, 12, 8, (torch.full((8, 12), torch.nan), None), None, None)
 
 
 every_layer = pytest.mark.parametrize(
-    ("kind", "number_format"), [(kind, number_format) for kind in Kind for number_format in FORMATS]
+    ("kind", "number_format"), [(kind, number_format) for kind in OPERATORS.values() for number_format in FORMATS]
 )
 
 
 @every_layer
 @pytest.mark.parametrize(("inputs", "outputs"), SIZES)
-def test_unpack_is_the_inverse_of_pack(kind: Kind, number_format: str, inputs: int, outputs: int) -> None:
+def test_unpack_is_the_inverse_of_pack(kind: Operator, number_format: str, inputs: int, outputs: int) -> None:
     given = layer_arguments(kind, number_format, inputs, outputs)
     block = pack(*given)
     back = unpack(block)
     assert back[:4] == given[:4]
-    assert (back[5] is None) == (kind in (Kind.LINEAR, Kind.HAMILTON_LINEAR))
+    assert (back[5] is None) == (kind in (LINEAR, HAMILTON_LINEAR))
     for left, right in zip(leaves(back), leaves(given), strict=True):
         assert (left.dtype, left.numpy().tobytes()) == (right.dtype, right.numpy().tobytes())
     assert torch.equal(pack(*back), block)
@@ -120,7 +123,7 @@ def leaves(arguments: tuple[Any, ...]) -> list[Tensor]:
 
 @every_layer
 @pytest.mark.parametrize("place", ["meta", "fake", "sparse"])
-def test_values_that_cannot_be_read_are_refused(kind: Kind, number_format: str, place: str) -> None:
+def test_values_that_cannot_be_read_are_refused(kind: Operator, number_format: str, place: str) -> None:
     def move(tensor: Tensor) -> Tensor:
         fake = FakeTensorMode().from_tensor
         return {"meta": lambda: tensor.to("meta"), "fake": lambda: fake(tensor), "sparse": tensor.to_sparse}[place]()
@@ -137,7 +140,7 @@ def test_values_that_cannot_be_read_are_refused(kind: Kind, number_format: str, 
 
 
 @every_layer
-def test_weights_missing_or_one_too_many_are_named(kind: Kind, number_format: str) -> None:
+def test_weights_missing_or_one_too_many_are_named(kind: Operator, number_format: str) -> None:
     *layer, first, second, bias = layer_arguments(kind, number_format)
     name, spare = f"{number_format.upper()} {kind.name}", torch.ones(1)
     if second is None:

@@ -14,7 +14,7 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
 
 import tetraphone.export.program as program_module
-from tetraphone.export.operators import Kind, pack
+from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, pack
 from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import metadata, packed_layers
@@ -122,8 +122,8 @@ def test_hamilton_linear_runs_in_a_program(number_format: str) -> None:
     generator = torch.Generator().manual_seed(0)
     layers = []
     for kind, shape, inputs, outputs in (
-        (Kind.HAMILTON_LINEAR, (4, 5, 3), 12, 20),
-        (Kind.LINEAR, (7, 20), 20, 7),
+        (HAMILTON_LINEAR, (4, 5, 3), 12, 20),
+        (LINEAR, (7, 20), 20, 7),
     ):
         weight, _ = pack_weight(torch.randn(*shape, generator=generator), number_format)
         bias = torch.randn(outputs, generator=generator)

@@ -7,8 +7,9 @@ from itertools import count
 import torch
 
 from tetraphone.common.native import library
-from tetraphone.export.operators import OPERATORS, Kind
+from tetraphone.export.operators import OPERATORS, library_kinds
 from tetraphone.quant.formats import WEIGHT_FORMATS, Format
+from tetraphone.train.network.kinds import LAYER_KINDS
 
 
 def formats_of_the_library() -> list[tuple[str, int, int, int]]:
@@ -29,6 +30,20 @@ def test_every_format_of_integers_is_one_to_quantise_to() -> None:
     assert [Format.named(name) for name in WEIGHT_FORMATS] == [item for item in Format if item.greatest]
 
 
+def test_the_library_has_the_same_operators() -> None:
+    assert {operator.name: operator for operator, _ in library_kinds().values()} == OPERATORS
+
+
+def test_the_library_has_the_same_layer_kinds() -> None:
+    exported = {name: OPERATORS[kind.operator] for name, kind in LAYER_KINDS.items() if kind.operator}
+    assert {layer: operator for operator, layer in library_kinds().values() if layer} == exported
+
+
+def test_numbers_of_packed_blocks_are_for_ever() -> None:
+    numbers = {"hamilton_linear": 1, "linear": 2, "rnn": 3, "lstm": 4}
+    assert {name: OPERATORS[name].number for name in numbers} == numbers
+
+
 class Arguments(ctypes.Structure):
     """Of native/operators/operators.h."""
 
@@ -47,11 +62,10 @@ def arguments_of_the_library() -> Iterator[Arguments]:
 
 
 def test_arguments_stand_in_a_schema_where_the_library_reads_them() -> None:
-    for kind, places in zip(Kind, arguments_of_the_library(), strict=True):
-        name = kind.name.lower()
-        schema = getattr(torch.ops.quaternion, name).out._schema
+    for (operator, _), places in zip(library_kinds().values(), arguments_of_the_library(), strict=True):
+        schema = getattr(torch.ops.quaternion, operator.name).out._schema
         names = [argument.name for argument in schema.arguments]
-        states = OPERATORS[name][1] - 1
+        states = operator.states
         assert names[0] == "x"
         assert names[places.states : places.weights] == ["h", "c"][:states]
         assert names[places.weights] == "weights"

@@ -1,7 +1,7 @@
 """What an export writes and refuses to write, and the metadata: kept, missing, changed, of another network."""
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def with_another_weight(layers: list[PackedLayer]) -> list[PackedLayer]:
     """The first weight of the first layer has another sign: byte 3 of the first float behind the header."""
     block = layers[0].block.clone()
     block[64 + 3] = block[64 + 3] ^ 0x80
-    return [PackedLayer(layers[0].kind, layers[0].outputs, block), *layers[1:]]
+    return [replace(layers[0], block=block), *layers[1:]]
 
 
 @pytest.mark.parametrize(("step", "says"), [("program_bytes", "operators"), ("packed_layers", "checkpoint")])

@@ -1,33 +1,56 @@
-"""The kinds of recurrent layers, in one table; it imports no torch."""
+"""The kinds of recurrent layers, in one table with their cells; it imports no torch.
 
+A kind is its cell and its row of `LAYER_KINDS`: training, quantisation and, of a kind that names its operator, the
+exporter follow. `native/kernels/kinds.h` is the same table for the recogniser.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-KindName = Literal["qlstm", "qrnn", "lstm", "rnn"]
+Cell = Callable[[Any, tuple[Any, ...]], tuple[Any, ...]]
+"""(sums, state) → the state behind a frame, by the methods of torch's tensors.
+
+sums: W x + R h + b, [..., gates · hidden], gate after gate. state: before the frame, h first; each [..., hidden].
+"""
+
+
+def rnn(sums: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """h = tanh(W x + R h + b)."""
+    return (sums.tanh(),)
+
+
+def lstm(sums: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without peepholes, gates in torch's order: input, forget, cell, output."""
+    i, f, g, o = sums.chunk(4, -1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
 
 
 @dataclass(frozen=True)
 class LayerKind:
-    """What the sizes of a kind's weights and of its state follow from."""
+    """What a layer computes, and what the sizes of its weights and of its state follow from."""
 
     quaternion: bool
     """Whether its products are Hamilton products."""
     gates: int
-    """Blocks of rows in its weights, as many as its cell has sums: see `layers.cell`."""
+    """Blocks of rows in its weights, as many as its cell has sums."""
     states: int
     """Tensors of its state: see `layers.State`."""
-    operator: Literal["lstm", "rnn"]
-    """What computes its frames: torch's fused kernel and, of quaternion kinds, the recogniser's operator."""
-
-    @property
-    def gated(self) -> bool:
-        """Whether it has gates that can hold its state as it was."""
-        return self.operator == "lstm"
+    cell: Cell
+    """Its equations; those that torch has a fused kernel for, `layers.FUSED` computes with it."""
+    operator: str = ""
+    """The recogniser's operator; empty for a kind that is trained only."""
 
 
-LAYER_KINDS: dict[KindName, LayerKind] = {
-    "rnn": LayerKind(quaternion=False, gates=1, states=1, operator="rnn"),
-    "lstm": LayerKind(quaternion=False, gates=4, states=2, operator="lstm"),
-    "qrnn": LayerKind(quaternion=True, gates=1, states=1, operator="rnn"),
-    "qlstm": LayerKind(quaternion=True, gates=4, states=2, operator="lstm"),
+LAYER_KINDS: dict[str, LayerKind] = {
+    "qlstm": LayerKind(quaternion=True, gates=4, states=2, cell=lstm, operator="lstm"),
+    "qrnn": LayerKind(quaternion=True, gates=1, states=1, cell=rnn, operator="rnn"),
+    "lstm": LayerKind(quaternion=False, gates=4, states=2, cell=lstm),
+    "rnn": LayerKind(quaternion=False, gates=1, states=1, cell=rnn),
 }
+
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[tuple(LAYER_KINDS)]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError, typed
 
-from .kinds import LAYER_KINDS, KindName, LayerKind
+from .kinds import LAYER_KINDS, Cell, KindName, LayerKind, lstm, rnn
 from .options import Direction, Initialisation, check_dropout, check_quaternion_size
 from .quaternion import block_matrix, check_alike, check_tensor, eight_products, initial_components
 
@@ -160,30 +160,69 @@ def gates_matrix(weight: Tensor, gates: int) -> Tensor:
     return block_matrix(weight.unflatten(1, (gates, -1)).transpose(0, 1)).flatten(0, 1)
 
 
-def cell(sums: Tensor, state: State) -> State:
-    """The state behind one frame, from the state before it, in plain operators: what torch's fused kernels compute.
-
-    Args:
-        sums: W x + R h + b, [..., gates · hidden], an LSTM's gates in the order input, forget, cell, output.
-        state: (h,) of an RNN, whose h stands in the sums already, or (h, c) of an LSTM; each [..., hidden].
-    """
-    if len(state) == 1:
-        return (sums.tanh(),)
-    i, f, g, o = sums.chunk(4, dim=-1)
-    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    return o.sigmoid() * c.tanh(), c
+Weights = tuple[Tensor, Tensor, Tensor]
+"""W [gates · hidden, inputs] and R [gates · hidden, hidden], both real, and b."""
 
 
-def _lstm(x: Tensor, initial: list[Tensor], parameters: list[Tensor], training: bool) -> tuple[Tensor, Tensor, Tensor]:
+def _by_frames(cell: Cell, x: Tensor, state: State, weights: Weights, padding: Tensor | None) -> tuple[Tensor, State]:
+    """Runs [batch, frames, inputs] → [batch, frames, hidden] by the cell; padding [batch, frames] holds states."""
+    w, r, bias = weights
+    sums, outputs = nn.functional.linear(x, w, bias), []
+    for frame in range(x.shape[1]):
+        after = cell(sums[:, frame] + nn.functional.linear(state[0], r), state)
+        if padding is not None:
+            held = padding[:, frame, None]
+            after = tuple(torch.where(held, old, new) for old, new in zip(state, after, strict=True))
+        state = after
+        outputs.append(state[0])
+    return torch.stack(outputs, dim=1), state
+
+
+def _rnn(x: Tensor, state: State, weights: Weights, padding: Tensor | None, training: bool) -> tuple[Tensor, State]:
+    """By torch's fused kernel; h behind an utterance's end means nothing."""
+    (h,) = _given(state)
+    y, h = torch.rnn_tanh(x, h, _torchs(weights), True, 1, 0.0, training, False, True)
+    return y, (h[0],)
+
+
+def _lstm(x: Tensor, state: State, weights: Weights, padding: Tensor | None, training: bool) -> tuple[Tensor, State]:
+    """By torch's fused kernel; h behind an utterance's end means nothing."""
+    w, r, bias = weights
+    if padding is not None:
+        # One more input, 1 in padding, shuts the input gate and holds the forget gate open: c stays as it was.
+        x = torch.cat([x, padding[..., None].to(x.dtype)], dim=-1)
+        hold = w.new_tensor([-HOLD, HOLD, 0.0, 0.0]).repeat_interleave(r.shape[1])
+        w = torch.cat([w, hold[:, None]], dim=-1)
+    compiled = torch.compiler.is_compiling() and torch.is_grad_enabled()
+    kernel = _torch_lstm_apart if compiled else _torch_lstm
+    y, h, c = kernel(x, _given(state), _torchs((w, r, bias)), training)
+    return y, (h[0], c[0])
+
+
+def _given(state: State) -> list[Tensor]:
+    return [part.unsqueeze(0).contiguous() for part in state]
+
+
+def _torchs(weights: Weights) -> list[Tensor]:
+    """As torch's kernels take them, which add two biases."""
+    return [*weights, torch.zeros_like(weights[-1])]
+
+
+def _torch_lstm(
+    x: Tensor, initial: list[Tensor], parameters: list[Tensor], training: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     return torch.lstm(x, initial, parameters, True, 1, 0.0, training, False, True)
 
 
-_lstm_apart = torch.compiler.disable(_lstm)
+_torch_lstm_apart = torch.compiler.disable(_torch_lstm)
 """For torch.compile where gradients are wanted: torch 2.14 cannot trace oneDNN's backward pass."""
+
+FUSED = {rnn: _rnn, lstm: _lstm}
+"""The cells that torch has a fused kernel for, which is many times as fast as `_by_frames`."""
 
 
 class Recurrent(nn.Module):
-    """A stack of recurrent layers; its four kinds are `RNN`, `LSTM`, `QRNN` and `QLSTM`.
+    """A stack of recurrent layers of one kind, such as `RNN`, `LSTM`, `QRNN` or `QLSTM`; `KINDS` has all.
 
     Args:
         inputs: reals a frame.
@@ -304,25 +343,19 @@ class Recurrent(nn.Module):
         index = layer * 2 + backward if self.direction == "bi" else layer
         w, r = self.matrix(self.weight_input[index]), self.matrix(self.weight_hidden[index])
         bias = w.new_zeros(len(w)) if self.bias is None else self.bias[index]
+        padding = None
         if lengths is not None:
             padding = torch.arange(x.shape[1], device=x.device) >= lengths.to(x.device)[:, None]
             x = x.masked_fill(padding[..., None], 0.0)
         if backward:
             x = self._reverse(x, lengths)
-        if lengths is not None and self.kind.gated:
-            # One more input, 1 in padding, shuts the input gate and holds the forget gate open: c stays as it was.
-            x = torch.cat([x, padding[..., None].to(x.dtype)], dim=-1)
-            hold = w.new_tensor([-HOLD, HOLD, 0.0, 0.0]).repeat_interleave(self.hidden)
-            w = torch.cat([w, hold[:, None]], dim=-1)
-        parameters = [w, r, bias, torch.zeros_like(bias)]
-        initial = [part.unsqueeze(0).contiguous() for part in state]
-        if self.kind.operator == "lstm":
-            compiled = torch.compiler.is_compiling() and torch.is_grad_enabled()
-            y, *last = (_lstm_apart if compiled else _lstm)(x, initial, parameters, self.training)
+        weights, cell = (w, r, bias), self.kind.cell
+        if cell in FUSED:
+            y, after = FUSED[cell](x, state, weights, padding, self.training)
         else:
-            y, *last = torch.rnn_tanh(x, initial[0], parameters, True, 1, 0.0, self.training, False, True)
-        ends = [part.squeeze(0) for part in last]
-        if lengths is not None:
+            y, after = _by_frames(cell, x, state, weights, padding)
+        ends = list(after)
+        if lengths is not None and padding is not None:
             y = y.masked_fill(padding[..., None], 0.0)
             ends[0] = y[torch.arange(len(y), device=y.device), lengths.to(y.device) - 1]
         if backward:
@@ -372,4 +405,8 @@ class QLSTM(Recurrent):
     kind = LAYER_KINDS["qlstm"]
 
 
-KINDS: dict[KindName, type[Recurrent]] = {"rnn": RNN, "lstm": LSTM, "qrnn": QRNN, "qlstm": QLSTM}
+_NAMED = {layer.__name__.lower(): layer for layer in (RNN, LSTM, QRNN, QLSTM)}
+KINDS: dict[KindName, type[Recurrent]] = {
+    name: _NAMED.get(name) or type(name.upper(), (Recurrent,), {"kind": kind}) for name, kind in LAYER_KINDS.items()
+}
+"""A class for each row of the table."""

@@ -83,7 +83,7 @@ class NetworkOptions:
         Raises:
             InputError: names the size and the limit.
         """
-        if self.quaternion and self.direction == "uni" and not self.dense:
+        if LAYER_KINDS[self.kind].operator and self.direction == "uni" and not self.dense:
             check_network(self.kind, self.direction, inputs, self.hidden, self.layers, outputs)
             return
         for name, size in (("hidden", self.hidden), ("layers", self.layers), ("outputs", outputs)):

@@ -20,6 +20,7 @@ from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.data.store import FeatureStore, extract
 from tetraphone.train.loop.record import MODEL
+from tetraphone.train.network.kinds import KindName
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.network.options import Initialisation, NetworkOptions
 from tetraphone.train.objectives.ctc import evaluate_store
@@ -27,10 +28,10 @@ from tetraphone.train.options import ReproduceOptions, TableName, TrainOptions
 
 from .hybrid import Words, align, between_silences, fold_timit, measure, write_folded
 from .report import write_report
-from .reproduce import RATES, Kind, Row, Say, Setting, Table, run_table
+from .reproduce import RATES, Row, Say, Setting, Table, run_table
 
 
-def _paper(kind: Kind, *printed: tuple[float, float, float, float]) -> tuple[Row, ...]:
+def _paper(kind: KindName, *printed: tuple[float, float, float, float]) -> tuple[Row, ...]:
     """(neurons, million parameters, dev, test) as the paper prints them."""
     reals = 4 if kind.startswith("q") else 1
     return tuple(

@@ -8,20 +8,20 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, 
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tetraphone.common.errors import DivergedError, InputError
 from tetraphone.common.files import made_for, write_atomically, writing
 from tetraphone.common.progress import Progress
 from tetraphone.train.data.store import end_with_parent
 from tetraphone.train.loop.run import train
+from tetraphone.train.network.kinds import LAYER_KINDS, KindName
 from tetraphone.train.options import TrainOptions
 
 RATES = (5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2)
 """Learning rates to choose from; the search starts at START and goes on while a neighbour is better."""
 START = 3
 
-Kind = Literal["rnn", "qrnn", "lstm", "qlstm"]
 Say = Callable[[str], None]
 Measure = Callable[[Path], dict[str, float]]
 """Of a finished run's folder: its errors on the test sets, percent by name. It crosses to another process."""
@@ -44,7 +44,7 @@ class Setting:
 class Row:
     """One network of a table."""
 
-    kind: Kind
+    kind: KindName
     hidden: int
     """Reals a layer and direction."""
     paper: dict[str, float] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Row:
     @property
     def name(self) -> str:
         """As the paper counts neurons: quaternions of a quaternion network."""
-        neurons = self.hidden // 4 if self.kind.startswith("q") else self.hidden
+        neurons = self.hidden // 4 if LAYER_KINDS[self.kind].quaternion else self.hidden
         return f"{self.kind.upper()} {neurons:,}" + (f", {self.condition}" if self.condition else "")
 
     @property

@@ -1,15 +1,11 @@
 """Recurrent networks of any kind and direction in float64, and their input."""
 
-from typing import Literal
-
 import pytest
 import torch
 from torch import Tensor, nn
 
 from tetraphone.train.network.layers import KINDS, Recurrent, State
 from tetraphone.train.network.options import Direction
-
-Kind = Literal["rnn", "lstm", "qrnn", "qlstm"]
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_direction = pytest.mark.parametrize("direction", ["uni", "bi", "bi-shared"])

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from networks import Kind, both_ways, every_direction, every_kind, network, random, random_state
+from networks import both_ways, every_direction, every_kind, network, random, random_state
 from torch import Tensor
 
 from tetraphone.sound.features import FeatureOptions, Normalisation
+from tetraphone.train.network import layers
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import AcousticModel, Checkpoint, load_checkpoint
 from tetraphone.train.network.options import Direction, NetworkOptions
@@ -52,7 +53,26 @@ def test_padding_changes_no_gradient(kind: str, direction: Direction, filler: fl
 
 @every_kind
 @every_direction
-def test_padding_changes_no_score(kind: Kind, direction: Direction) -> None:
+def test_the_cell_frame_by_frame_is_torchs_fused_kernel(
+    kind: str, direction: Direction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kind that torch has no fused kernel for is computed so."""
+    of, x, lengths = network(kind, direction), random(3, 6, 8), torch.tensor([6, 2, 4])
+    state = random_state(of, 3)
+
+    def run() -> tuple[Tensor, ...]:
+        y, after = of(x, state, lengths)
+        loss = y.sin().sum() + sum(part.sin().sum() for part in after)
+        return y, *after, *torch.autograd.grad(loss, list(of.parameters()))
+
+    fused = run()
+    monkeypatch.setattr(layers, "FUSED", {})
+    torch.testing.assert_close(run(), fused, rtol=0, atol=1e-12)
+
+
+@every_kind
+@every_direction
+def test_padding_changes_no_score(kind: str, direction: Direction) -> None:
     model = AcousticModel(NetworkOptions(kind, 12, 2, direction), 8, 5, torch.Generator().manual_seed(3)).eval()
     x, lengths = random(3, 6, 8).float(), [6, 2, 4]
     scores = model.scores(x, torch.tensor(lengths))
