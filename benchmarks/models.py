@@ -8,13 +8,12 @@ over bad lines. Writes models/figures.json and models/NAME.md. Best path, no lan
 """
 
 import hashlib
-import io
 import json
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -23,10 +22,8 @@ from typing import Any
 
 import numpy as np
 import soundfile
-import soxr
 import tyro
 from recognizer import DECODER
-from scipy.signal import butter, sosfilt
 
 from tetraphone.commands.recipe import read_recipe
 from tetraphone.common.files import machine
@@ -35,6 +32,7 @@ from tetraphone.common.progress import Progress
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import pronounce, read_dictionary
 from tetraphone.corpora.preparation.timit import folded, read_timit, scored
+from tetraphone.evaluation.conditions import CONDITIONS, RATE
 from tetraphone.evaluation.models import load_model
 from tetraphone.export.writer import export
 from tetraphone.quant.quantize import load
@@ -44,7 +42,6 @@ from tetraphone.sound.audio import Samples, read_recording
 from tetraphone.train.loop.resume import recorded
 from tetraphone.train.options import TrainOptions
 
-RATE = 16000
 FIGURES = "figures.json"
 PEER = """
 import json, sys
@@ -142,46 +139,6 @@ def confusions(score: Score, count: int = 10) -> list[str]:
             what = f"{reference} missed"
         texts.append(f"{what} ({n})")
     return texts
-
-
-def noisy(decibels: float) -> Callable[[Samples, np.random.Generator], tuple[Samples, int]]:
-    """Pink noise, so many decibels below the recording."""
-
-    def change(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
-        spectrum = np.fft.rfft(random.standard_normal(len(samples)))
-        spectrum /= np.sqrt(np.maximum(np.arange(len(spectrum)), 1))
-        noise = np.fft.irfft(spectrum, len(samples))
-        level = np.sqrt(np.mean(np.square(samples)) / np.mean(np.square(noise)) * 10 ** (-decibels / 10))
-        return (samples + level * noise).astype(np.float32), RATE
-
-    return change
-
-
-def telephone(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
-    """300 to 3400 Hz at 8 kHz."""
-    band = butter(6, (300, 3400), "bandpass", fs=8000, output="sos")
-    return sosfilt(band, soxr.resample(samples, RATE, 8000)).astype(np.float32), 8000
-
-
-def opus(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
-    """Opus at about 16 kbit/s; libsndfile's scale runs from 256 (0) to 6 (1) kbit/s."""
-    memory = io.BytesIO()
-    soundfile.write(memory, samples, RATE, format="OGG", subtype="OPUS", compression_level=(256 - 16) / 250)
-    memory.seek(0)
-    decoded, rate = soundfile.read(memory, dtype="float32")
-    return decoded, rate
-
-
-CONDITIONS: dict[str, Callable[[Samples, np.random.Generator], tuple[Samples, int]]] = {
-    "pink noise, 20 dB": noisy(20),
-    "pink noise, 10 dB": noisy(10),
-    "pink noise, 5 dB": noisy(5),
-    "telephone band, 8 kHz": telephone,
-    "gain 0.1": lambda samples, _: (samples * np.float32(0.1), RATE),
-    "gain 10, clipped": lambda samples, _: (np.clip(samples * np.float32(10), -1, 1), RATE),
-    "44.1 kHz": lambda samples, _: (soxr.resample(samples, RATE, 44100), 44100),
-    "Opus, 16 kbit/s": opus,
-}
 
 
 def with_sound(name: str, items: list[Item]) -> Iterator[tuple[Item, Samples]]:

@@ -1,4 +1,4 @@
-"""`tetraphone corpus`: make or prepare a corpus, or count its phones."""
+"""`tetraphone corpus`: make, prepare or clean a corpus, or count its phones."""
 
 from dataclasses import dataclass, field
 from itertools import chain
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import OmitSubcommandPrefixes, Positional, arg, subcommand
 
 from tetraphone.common.errors import InputError
+from tetraphone.corpora.options import CleanOptions
 from tetraphone.corpora.preparation.options import SynthesisOptions
 
 from .shared import Json, Quiet, check_suffix, keep_inputs, say_notes
@@ -106,13 +107,51 @@ class Bigram:
 
 
 @dataclass(frozen=True)
+class Clean:
+    """Compare transcripts with what a model hears: a table of utterances to drop and of words that were said otherwise,
+    for `train --corrections`."""
+
+    corpora: Positional[Annotated[tuple[str, ...], arg(metavar="CORPUS ...")]]
+    """Folders of prepared corpora (FOLDER or FOLDER:PART, default part: train) or JSON-lines manifests."""
+    model: Annotated[Path, arg(metavar="MODEL")]
+    """An exported model (.pte), or a checkpoint, which takes twenty times as long."""
+    output: Annotated[Path, arg(metavar="FOLDER")]
+    """A new folder for corrections.tsv, the table, and scores.jsonl, what was found of each utterance."""
+    dictionary: Annotated[Path | None, arg(metavar="FILE")] = None
+    """One word and its ARPABET phones per line, WORD(2) for another pronunciation; default: the CMU dictionary of the
+    extra `dictionary`. Words that it lacks keep their phones."""
+    options: Annotated[CleanOptions, arg(name="")] = field(default_factory=CleanOptions)
+    resume: bool = False
+    """Continue where the same command was interrupted."""
+    quiet: Quiet = False
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        import torch
+
+        from tetraphone.corpora.corpus import read_corpus
+        from tetraphone.corpora.dictionary import read_pronunciations
+        from tetraphone.evaluation.cleaning import clean
+
+        if not self.corpora:
+            raise InputError("no corpus to clean; give a folder or a .jsonl manifest")
+        torch.set_num_threads(1)
+        read = [read_corpus(spec, "train") for spec in self.corpora]
+        for corpus in read:
+            say_notes(corpus)
+        dictionary = read_pronunciations(self.dictionary)
+        return clean(self.model, read, dictionary, self.options, self.output, self.resume)
+
+
+@dataclass(frozen=True)
 class CorpusCommand:
-    """Make or prepare a corpus, or count its phones."""
+    """Make, prepare or clean a corpus, or count its phones."""
 
     action: OmitSubcommandPrefixes[
         Annotated[Synthesize, subcommand("synthesize")]
         | Annotated[Prepare, subcommand("prepare")]
         | Annotated[Bigram, subcommand("bigram")]
+        | Annotated[Clean, subcommand("clean")]
     ]
 
     @property

@@ -28,8 +28,22 @@ from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 
 RECIPES = resources.files("tetraphone.train") / "recipes"
-SHARED = ("features", "phones", "keep_silences", "fold", "dev", "hold_out", "alignments", "stream")
+SHARED = (
+    "features",
+    "phones",
+    "keep_silences",
+    "fold",
+    "dev",
+    "hold_out",
+    "held_out",
+    "corrections",
+    "correct",
+    "alignments",
+    "stream",
+)
 """Options that teachers must share with the model that learns from them."""
+BESIDE = {"held_out", "corrections"}
+"""Options whose path is relative to the recipe's file."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,16 @@ def content_of(path: Path | Traversable) -> dict[str, Any]:
     """The tables of a recipe's file, laid over those of its base: [options] option by option, the rest as a whole."""
     content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     base = content_of(recipe_path(content.pop("base"))) if "base" in content else {}
-    return {**base, **content, "options": base.get("options", {}) | content.get("options", {})}
+    options = content.get("options", {})
+    if isinstance(options, dict):
+        beside = Path(str(path)).parent
+        for name in BESIDE & options.keys():
+            match options[name]:
+                case str(named):
+                    options[name] = str(beside / named)
+                case [*several] if all(isinstance(named, str) for named in several):
+                    options[name] = [str(beside / named) for named in several]
+    return {**base, **content, "options": base.get("options", {}) | options}
 
 
 def read_recipe(recipe: str, options: TrainOptions) -> Recipe:

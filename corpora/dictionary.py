@@ -3,7 +3,7 @@
 import importlib.util
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
@@ -12,6 +12,8 @@ from tetraphone.common.phones import ARPABET, unknown_phones
 
 Dictionary = dict[str, tuple[str, ...]]
 """Word in upper case → the phones of its first pronunciation."""
+Pronunciations = dict[str, tuple[tuple[str, ...], ...]]
+"""Word in upper case → its pronunciations, each once."""
 Words = Callable[[], Dictionary]
 """Reads a dictionary when it is needed, see `read_dictionary`."""
 _SPOKEN = "'&%@#"
@@ -31,6 +33,11 @@ def cmu_dictionary() -> Path:
 
 
 def read_dictionary(path: Path | None = None, phones: Collection[str] | None = ARPABET) -> Dictionary:
+    """The first pronunciation of each word of a dictionary; see `read_pronunciations`."""
+    return {word: variants[0] for word, variants in read_pronunciations(path, phones).items()}
+
+
+def read_pronunciations(path: Path | None = None, phones: Collection[str] | None = ARPABET) -> Pronunciations:
     """A dictionary: a word and its phones a line, ARPABET's with or without stress; WORD(2) is another pronunciation.
 
     Args:
@@ -45,7 +52,7 @@ def read_dictionary(path: Path | None = None, phones: Collection[str] | None = A
         lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:
         raise InputError(f"cannot read the dictionary {path}: {error.strerror}; give a file") from error
-    words: Dictionary = {}
+    words: dict[str, dict[tuple[str, ...], None]] = {}
     checked = set(phones or ())
     for number, line in enumerate(lines, 1):
         fields = [] if line.startswith(";;;") else line.split(" #")[0].split()
@@ -64,10 +71,10 @@ def read_dictionary(path: Path | None = None, phones: Collection[str] | None = A
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
         checked.update(spoken)
-        words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), tuple(spoken))
+        words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), {})[tuple(spoken)] = None
     if not words:
         raise InputError(f"the dictionary {path} holds no word; give one with a word and its phones a line")
-    return words
+    return {word: tuple(variants) for word, variants in words.items()}
 
 
 def split_words(text: str) -> list[str]:
@@ -94,12 +101,16 @@ def pronounce(words: Iterable[str], dictionary: Dictionary) -> tuple[tuple[str, 
     phones: list[str] = []
     missing: dict[str, None] = {}
     for word in words:
-        bare = re.sub(r"^[^\w$#@]+|[^\w$#@]+$", "", word)
-        whole = [dictionary.get(form) for form in (word, word.strip("'"), bare)]
-        parts = [dictionary.get(part) for part in bare.split("-")]
-        found = next(([item] for item in whole if item), parts)
+        found = [dictionary.get(entry) for entry in entries(word, dictionary)]
         if all(found):
             phones.extend(phone for item in found if item for phone in item)
         else:
             missing[word] = None
     return tuple(phones), list(missing)
+
+
+def entries(word: str, dictionary: Container[str]) -> list[str]:
+    """The words of a dictionary that a word is: itself, or its parts between hyphens, which the dictionary may lack."""
+    bare = re.sub(r"^[^\w$#@]+|[^\w$#@]+$", "", word)
+    whole = next((form for form in (word, word.strip("'"), bare) if form in dictionary), None)
+    return bare.split("-") if whole is None else [whole]

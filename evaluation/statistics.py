@@ -1,9 +1,11 @@
 """How good the confidences and times of recognised phones are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tetraphone.common.phones import TimedPhone
 from tetraphone.corpora.utterance import Utterance
@@ -44,3 +46,33 @@ class EvaluationStatistics:
                 median, most = np.percentile(errors, (50, 90))
                 result[name] = {"median": round(float(median), 4), "90th percentile": round(float(most), 4)}
         return result
+
+
+RESAMPLES = 5000
+"""Of the speakers, for an interval."""
+
+
+def resampled_rates(counts: NDArray[np.int64], groups: Sequence[str]) -> NDArray[np.float64]:
+    """Error rates, percent, of as many speakers drawn with replacement from each group (Bisani and Ney, 2004).
+
+    The draws follow from the groups alone, so that the difference of two models' rates is that on the same speakers.
+
+    Args:
+        counts: [speakers, 2]: errors and reference phones of each.
+        groups: of each speaker, such as the corpus, of which none gets more or fewer speakers than it has.
+
+    Returns:
+        [RESAMPLES].
+    """
+    random, sums, names = np.random.default_rng(1), np.zeros((RESAMPLES, 2)), np.array(groups)
+    for group in sorted(set(groups)):
+        members = np.flatnonzero(names == group)
+        sums += counts[members][random.integers(len(members), size=(RESAMPLES, len(members)))].sum(1)
+    rates: NDArray[np.float64] = 100 * sums[:, 0] / sums[:, 1]
+    return rates
+
+
+def interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
+    """The middle 95 % of a figure's resamples."""
+    low, high = np.percentile(resampled, (2.5, 97.5))
+    return float(low), float(high)

@@ -51,7 +51,10 @@ class Errors:
         return sum(count for (left, _), count in self.confusions.items() if not left)
 
     @property
+    def edits(self) -> int:
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
     def phone_error_rate(self) -> float:
         """Percent: edits over reference phones; nan without a reference."""
-        edits = self.substitutions + self.deletions + self.insertions
-        return 100 * edits / self.reference_phones if self.reference_phones else float("nan")
+        return 100 * self.edits / self.reference_phones if self.reference_phones else float("nan")

@@ -11,6 +11,7 @@ from checkpoints import make_checkpoint
 from options import FEATURES, SMALL, Prepared, World, row
 
 from tetraphone.corpora.corpus import read_corpus
+from tetraphone.corpora.held_out import corpus_name
 from tetraphone.train.data.augment import Acoustics, VocalTract
 from tetraphone.train.data.stream import StreamedBatches
 from tetraphone.train.network.quaternion import norm
@@ -198,6 +199,32 @@ def hold_out(world: World) -> None:
     }
 
 
+@row("train", "--held-out")
+def held_out(world: World) -> None:
+    table = world.folder / "held.txt"
+    table.write_text(f"{corpus_name(str(world.corpus))} s2\n")
+    found = world.prepared("--held-out", table).run.inputs
+    assert {u.speaker for u in found.dev.utterances} == {"s2"}
+    assert {u.speaker for u in found.batches.store.utterances} == {"s0", "s1"}
+
+
+@row("train", "--corrections", "--correct")
+def corrections(world: World) -> None:
+    table, name = world.folder / "table.tsv", corpus_name(str(world.corpus))
+    usual = {u.id: u.phones for u in world.usual().run.inputs.batches.store.utterances}
+    first, second = list(usual)[:2]
+    table.write_text(f"{name}\t{first}\tdropped\n{name}\t{second}\tdictionary\t0 {usual[second][0]} > T S\n")
+    said = ("T", "S", *usual[second][1:])
+    for kinds, expected in (
+        ((), {**usual, second: said}),
+        (("dropped",), usual),
+        (("dictionary", "reduced"), {**usual, second: said}),
+    ):
+        found = world.prepared("--corrections", table, *(("--correct", *kinds) if kinds else ()))
+        heard = {u.id: u.phones for u in found.run.inputs.batches.store.utterances}
+        assert heard == {name: phones for name, phones in expected.items() if name != first or "dictionary" in kinds}
+
+
 @row("train", "--alignments")
 def alignments(world: World) -> None:
     topology, where = Topology(("AH", "IY", "M", "OW", "S", "T"), 1), world.folder / "states.npz"
@@ -299,6 +326,22 @@ def acoustics(world: World) -> None:
     assert calls == {"acoustics": len(same) - sum(same), "vocal tract": 0}
     some = world.prepared("--acoustics", 0.3)
     assert any(torch.allclose(x, usual.by_id[name], atol=1e-3) for name, x in some.by_id.items())
+
+
+@row("train", "--distorted", "--distortions", "--distorted-copies")
+def distorted(world: World) -> None:
+    usual = world.usual()
+    found = world.prepared("--distorted", 1, "--distorted-copies", 2)
+    assert differs(found, usual)
+    store = found.run.inputs.batches.store
+    assert (store.speeds, store.changes) == (1, 2)
+    some = world.prepared("--distorted", 0.5, "--distortions", "clipping").by_id
+    same = [torch.allclose(x, usual.by_id[name], atol=1e-3) for name, x in some.items()]
+    assert 0 < sum(same) < len(same)
+    loud = world.prepared("--distorted", 1, "--distortions", "clipping").run.inputs.batches.store
+    for index in range(len(loud.utterances)):
+        louder = loud.mel(index, 1) - loud.mel(index)
+        assert 2 * math.log(2) - 0.1 < np.median(louder) < 2 * math.log(20) + 0.1, "6 to 26 dB, of energies"
 
 
 @row("train", "--vocal-tract")

@@ -3,9 +3,10 @@
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tetraphone.common.errors import InputError, check_least, check_types
+from tetraphone.corpora.options import Kind
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.options import NetworkOptions
 
@@ -26,6 +27,10 @@ def check_threads(name: str, value: int) -> None:
     """
     if not 1 <= value <= MOST_THREADS:
         raise InputError(f"{name} is {value}; give a number from 1 to {MOST_THREADS}")
+
+
+Distortion = Literal["telephone", "codec", "clipping", "babble", "hum", "clicks", "music"]
+"""What sound may go through: see `train.data.distortion`."""
 
 
 def free(**default: Any) -> Any:
@@ -56,6 +61,11 @@ class TrainOptions:
     """A table of phones that stand for the transcripts' symbols: a line each, `ax AH`, or `q` alone, which leaves it
     out. Symbols that it lacks stay as they are."""
     features: FeatureOptions = field(default_factory=FeatureOptions)
+    corrections: tuple[str, ...] = free(default=())
+    """Tables of utterances to leave out and words that were said otherwise, as `tetraphone corpus clean` writes. Who is
+    held out keeps the transcripts that the corpus has."""
+    correct: tuple[Kind, ...] = get_args(Kind)
+    """What to take of the tables: utterances dropped; other pronunciations of the dictionary; reduced forms."""
     dev: tuple[str, ...] = free(default=())
     """Corpora to choose the best model by; else the training corpora's parts dev, else held-out speakers."""
     alignments: str = free(default="")
@@ -67,6 +77,9 @@ class TrainOptions:
     """Weight of the divergence from the teacher's posteriors in the loss, 0 to 1; CTC has the rest."""
     hold_out: float = 0.05
     """Share of the speech to hold out, by whole speakers, where no development corpus is given, 0 to 1."""
+    held_out: str = free(default="")
+    """A table of the speakers to hold out instead, beside development corpora too: a line each, `CORPUS SPEAKER`, where
+    a corpus is the last two parts of its path, such as librispeech/train_clean_5."""
     epochs: int = 20
     """Passes over the training set."""
     evaluate_every: int = 0
@@ -104,6 +117,14 @@ class TrainOptions:
     """Warp the frequencies of each utterance by up to a seventh, as vocal tracts of other lengths would."""
     speed_perturbation: bool = False
     """Draw each utterance at 0.9, 1 or 1.1 of its speed."""
+    distorted: float = 0.0
+    """Share of utterances that are drawn from copies which went over a bad line or through noise, 0 to 1. They are
+    computed once, with the features; a teacher is asked about the sound without it."""
+    distortions: tuple[Distortion, ...] = get_args(Distortion)
+    """What the copies go through, one of these each, drawn: a telephone's band (and G.711), a codec (Opus, MP3),
+    clipping; babble of training speakers, hum, clicks or something like music, 0 to 20 dB below the speech."""
+    distorted_copies: int = 1
+    """Such copies of each utterance; each takes as much of the disk as the features of one speed."""
     seed: int = 1
     """Of weights, order, dropout and augmentation."""
     rounding: Literal["none", "int8", "int4"] = "none"
@@ -136,16 +157,22 @@ class TrainOptions:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0 and finite")
         if not 0 <= self.seed < 2**32:
             raise InputError(f"seed is {self.seed}; give one from 0 to {2**32 - 1}")
-        if not 0 <= self.acoustics <= 1:
-            raise InputError(f"acoustics is {self.acoustics}; give a share from 0 to 1")
-        if not 0 <= self.teacher_share <= 1:
-            raise InputError(f"teacher_share is {self.teacher_share}; give a share from 0 to 1")
+        for name in ("acoustics", "teacher_share", "distorted"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is {getattr(self, name)}; give a share from 0 to 1")
+        check_least("distorted_copies", self.distorted_copies, 1)
+        if self.distorted and not self.distortions:
+            raise InputError("distortions is empty; name one or more, or leave out --distorted")
         if self.keep_silences and self.phones != "corpus":
             raise InputError("silences can only be kept as phones of --phones corpus; leave out --keep-silences")
         if not 0 < self.hold_out < 1:
             raise InputError(f"hold_out is {self.hold_out}; give a share between 0 and 1")
         if self.rounding != "none" and self.network.direction != "uni":
             raise InputError(f"cannot train a {self.network.direction}-directional network for {self.rounding}")
+        if self.stream and (self.held_out or self.corrections):
+            raise InputError("a stream is read as it stands; leave out --held-out and --corrections, and give --dev")
+        if self.distorted and (self.stream or self.alignments):
+            raise InputError("distorted copies are stored features, for CTC; leave out streams and alignments")
         if self.stream and self.phones == "corpus":
             raise InputError("a stream is not read beforehand for its phones; leave out --phones corpus")
         if self.alignments and (self.speed_perturbation or self.stream):

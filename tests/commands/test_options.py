@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import clean_options  # noqa: F401
 import command_options  # noqa: F401
 import pytest
 import run_options  # noqa: F401
@@ -67,6 +68,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "corpus synthesize": ("there",),
     "corpus prepare": ("jsonl", "here", "there"),
     "corpus bigram": ("here", "--output", "there"),
+    "corpus clean": ("here", "--model", "model.pte", "--output", "there"),
     "train": ("here", "--output", "there"),
     "evaluate": ("model.pt", "here"),
     "calibrate": ("model.pt", "here", "there"),

@@ -138,6 +138,8 @@ class Augmentation:
     vocal_tract: VocalTract | None = None
     acoustics: Acoustics | None = None
     masks: SpecAugment | None = None
+    distorted: float = 0.0
+    """Share of utterances that are first exchanged for one of the store's changes, if it has some."""
 
     @classmethod
     def asked(cls, options: TrainOptions) -> "Augmentation":
@@ -146,6 +148,7 @@ class Augmentation:
             VocalTract() if options.vocal_tract else None,
             Acoustics(options.acoustics) if options.acoustics else None,
             SpecAugment() if options.spec_augment else None,
+            options.distorted,
         )
 
     def network_input(

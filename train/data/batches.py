@@ -30,7 +30,7 @@ class Batch:
     ids: tuple[str, ...]
     """Of the utterances; none: the batch only keeps a process in step with others."""
     speeds: tuple[int, ...] = field(default=(), kw_only=True)
-    """Of a store's utterances: the place of each one's speed among the store's."""
+    """Of a store's utterances: the place of each one's speed, or change, among the store's."""
 
     def to(self, device: torch.device) -> "Batch":
         """The batch on a device; lengths stay where CTC wants them."""
@@ -47,7 +47,7 @@ def collate(
     augmentation: Augmentation = Augmentation(),  # noqa: B008
     speed: int = 0,
 ) -> Batch:
-    """One padded batch at a speed of the store; with `seed`, each utterance at a drawn one, and augmented.
+    """One padded batch at a speed of the store; with `seed`, each utterance at a drawn one or changed, and augmented.
 
     What is drawn for an utterance depends on the seed and on the utterance alone, not on the rest of the batch.
     """
@@ -58,11 +58,19 @@ def collate(
     inputs, speeds = [], []
     for index in indices:
         random = None if seed is None else np.random.default_rng([*seed, index])
-        speeds.append(speed if random is None else int(random.integers(store.ends.shape[1])))
+        speeds.append(speed if random is None else _drawn(store, augmentation.distorted, random))
         mel = store.mel(index, speeds[-1])
         inputs.append(augmentation.network_input(mel, options, normalisation, random, other))
     batch = padded(inputs, [store.utterances[index] for index in indices], phone_index, indices)
     return replace(batch, speeds=tuple(speeds))
+
+
+def _drawn(store: FeatureStore, distorted: float, random: np.random.Generator) -> int:
+    """One of the store's speeds, or, at a share, of its changes."""
+    speed = int(random.integers(store.speeds))
+    if not store.changes or random.random() >= distorted:
+        return speed
+    return store.speeds + int(random.integers(store.changes))
 
 
 def padded(

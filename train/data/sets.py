@@ -10,6 +10,8 @@ import numpy as np
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
+from tetraphone.corpora.corrections import Corrections
+from tetraphone.corpora.held_out import HeldOut
 from tetraphone.corpora.sources import corpus_parts
 from tetraphone.corpora.transcripts import read_fold
 from tetraphone.corpora.utterance import Utterance
@@ -31,13 +33,25 @@ def read_training_sets(
     dev = read_development(corpora, options, phones, fold)
     for note in dict.fromkeys(chain.from_iterable(corpus.notes for corpus in read + dev)):
         say(note)
-    train = [utterance for corpus in read for utterance in corpus.utterances]
-    held = [utterance for corpus in dev for utterance in corpus.utterances]
-    if not held:
-        chosen = held_out_speakers(train, options.hold_out)
-        held = [utterance for utterance in train if utterance.speaker in chosen]
-        train = [utterance for utterance in train if utterance.speaker not in chosen]
+    train, held = list[Utterance](), [utterance for corpus in dev for utterance in corpus.utterances]
+    chosen = None if options.held_out or held else _by_share(read, options.hold_out)
+    table = HeldOut(Path(options.held_out)) if options.held_out else None
+    corrections = [Corrections.load(Path(path)) for path in options.corrections]
+    for corpus in read:
+        speakers = chosen if table is None else table.of(corpus)
+        out = [utterance for utterance in corpus.utterances if speakers and utterance.speaker in speakers]
+        held += out  # as their transcripts stand, by whatever corrections one trains
+        for found in corrections:
+            corpus = found.apply(corpus, options.correct)
+        train += [utterance for utterance in corpus.utterances if not speakers or utterance.speaker not in speakers]
+    if not train or not held:
+        what = "to train on; hold out fewer speakers, drop less" if held else "to choose the model by; give --dev"
+        raise InputError(f"no utterance is left {what}")
     return train, held, [problem for corpus in read + dev for problem in corpus.problems]
+
+
+def _by_share(corpora: Iterable[Corpus], share: float) -> set[str]:
+    return held_out_speakers([utterance for corpus in corpora for utterance in corpus.utterances], share)
 
 
 def held_out_speakers(utterances: Iterable[Utterance], share: float) -> set[str]:

@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import soxr
@@ -25,13 +26,24 @@ from tetraphone.sound.features import FeatureOptions, Frames, Normalisation, log
 from .ragged import Ragged, open_ragged, write_ragged
 
 
+class Change(Protocol):
+    """What happens to an utterance's sound before its features are computed; its repr says all that decides it."""
+
+    def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
+        """Mono samples [frames] at a rate in Hz, changed; as many."""
+
+
 def energies_at(
     utterance: Utterance,
     options: FeatureOptions,
     speeds: Sequence[float],
     read: Callable[[Path, int, float, float, int | None], Samples] | None = None,
+    changes: Sequence[Change] = (),
 ) -> list[Frames] | str:
-    """Log-mel energies at each speed, or what is wrong with the utterance; `read` stands for `read_needed`."""
+    """Log-mel energies at each speed, then of each change at speed 1, or what is wrong with the utterance.
+
+    `read` stands for `read_needed`.
+    """
     rate, read = options.sample_rate, read or read_needed
     try:
         samples = read(utterance.audio, rate, utterance.start, utterance.duration, utterance.channel)
@@ -40,6 +52,7 @@ def energies_at(
     energies = [
         log_mel(samples if speed == 1 else soxr.resample(samples, rate * speed, rate), options) for speed in speeds
     ]
+    energies += [log_mel(change.apply(samples, rate, utterance), options) for change in changes]
     return too_short(utterance, min(map(options.network_frames, map(len, energies)))) or energies
 
 
@@ -57,13 +70,21 @@ def end_with_parent() -> None:
 
 @dataclass(frozen=True)
 class FeatureStore(Ragged):
-    """Log-mel energies of utterances, [feature frames, bands] each, at one or more speeds, in a file that stays."""
+    """Log-mel energies of utterances, [feature frames, bands] each, in a file that stays: at one or more speeds, and
+    behind these, counted on, of changes."""
 
     utterances: tuple[Utterance, ...]
     problems: tuple[str, ...]
     """What was left out, and why."""
     source: str
     """What it was made of, a digest."""
+    changes: int = 0
+    """How many of what each utterance is given at are changes, see `extract`; the others are speeds."""
+
+    @property
+    def speeds(self) -> int:
+        """Speeds that each utterance is given at."""
+        return int(self.ends.shape[1]) - self.changes
 
     def mel(self, index: int, speed: int = 0) -> Frames:
         """Log-mel energies [frames, bands] of one utterance."""
@@ -89,23 +110,30 @@ def normalisation_of(mels: Iterable[Frames], bands: int) -> Normalisation:
 
 
 def extract(
-    utterances: Sequence[Utterance], options: FeatureOptions, path: Path, speeds: Sequence[float], workers: int
+    utterances: Sequence[Utterance],
+    options: FeatureOptions,
+    path: Path,
+    speeds: Sequence[float],
+    workers: int,
+    changes: Sequence[Change] = (),
 ) -> FeatureStore:
     """Computes the features of all utterances into `path` (.f32), its index beside it, or opens what is there.
 
     Args:
         speeds: factors of speed perturbation (Ko et al., 2015); the first is the one without.
         workers: processes.
+        changes: of the sound at speed 1.
 
     Raises:
         InputError: no utterance is usable, or a worker died.
     """
     identity = [asdict(options), list(speeds), utterances_digest(utterances, path.parent / RECORDINGS)]
+    identity += map(repr, changes)
     source = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
-    store = _opened(utterances, options, path, source)
+    store = _opened(utterances, options, path, source, len(changes))
     if store is None:
-        _compute(utterances, options, path, speeds, workers, source)
-        store = _opened(utterances, options, path, source)
+        _compute(utterances, options, path, speeds, workers, source, changes)
+        store = _opened(utterances, options, path, source, len(changes))
     if store is None:
         raise InputError(f"{path} is not what was written to it; does another process write there?")
     if not store.utterances:
@@ -113,14 +141,16 @@ def extract(
     return store
 
 
-def _opened(utterances: Sequence[Utterance], options: FeatureOptions, path: Path, source: str) -> FeatureStore | None:
+def _opened(
+    utterances: Sequence[Utterance], options: FeatureOptions, path: Path, source: str, changes: int
+) -> FeatureStore | None:
     """What lies in `path`, if it is whole and of this source."""
     opened = open_ragged(path, options.bands, np.float32, source)
     if opened is None:
         return None
     stored, index = opened
     used = tuple(utterances[position] for position in index["kept"])
-    return FeatureStore(stored.rows, stored.ends, used, tuple(map(str, index["problems"])), source)
+    return FeatureStore(stored.rows, stored.ends, used, tuple(map(str, index["problems"])), source, changes)
 
 
 def _compute(
@@ -130,12 +160,13 @@ def _compute(
     speeds: Sequence[float],
     workers: int,
     source: str,
+    changes: Sequence[Change],
 ) -> None:
     kept, problems = [], []
-    job = partial(energies_at, options=options, speeds=speeds)
+    job = partial(energies_at, options=options, speeds=speeds, changes=changes)
     context = multiprocessing.get_context("spawn")
     with (
-        write_ragged(path, len(speeds), source) as writer,
+        write_ragged(path, len(speeds) + len(changes), source) as writer,
         ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool,
     ):
         try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tetraphone.train.data.augment import Augmentation
 from tetraphone.train.data.batches import Batches, StoredBatches
+from tetraphone.train.data.distortion import Distorted
 from tetraphone.train.data.store import FeatureStore, extract
 from tetraphone.train.data.stream import StreamedBatches, streamed_normalisation
 from tetraphone.train.objectives.distillation import Distilled, teacher_posteriors
@@ -55,7 +56,12 @@ def compute_inputs(
     if options.stream:
         batches = _streamed(options, sources, speeds, processes)
     else:
-        store = extract(sources.train, options.features, features / TRAINING_FEATURES, speeds, options.threads)
+        changes: tuple[Distorted, ...] = ()
+        if options.distorted:
+            rate, copies = options.features.sample_rate, options.distorted_copies
+            changes = Distorted.copies(options.distortions, copies, sources.train, rate, features)
+        where = features / TRAINING_FEATURES
+        store = extract(sources.train, options.features, where, speeds, options.threads, changes)
         batches = _stored(options, sources, store, processes)
         if sources.teachers:
             posteriors = teacher_posteriors(sources.teachers, store, features / POSTERIORS, processes.device, bfloat16)

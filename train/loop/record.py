@@ -7,13 +7,14 @@ from typing import Any
 
 from tetraphone.common.files import append, write_atomically
 from tetraphone.corpora.identity import RECORDINGS
+from tetraphone.train.data.noise import BABBLE
 
 from .events import Events
 
 MODEL, LAST, METRICS, CONFUSIONS, CURVES = "model.pt", "last.pt", "metrics.jsonl", "confusions.png", "curves.png"
 PROBLEMS = "problems.txt"
 TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS = "train.f32", "dev.f32", "teacher.f16"
-FEATURES = (TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS)
+FEATURES = (TRAINING_FEATURES, DEVELOPMENT_FEATURES, POSTERIORS, BABBLE)
 
 
 class Record:

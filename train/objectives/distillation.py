@@ -28,11 +28,13 @@ TEACHER_BATCH = 32
 @dataclass(frozen=True)
 class TeacherPosteriors(Ragged):
     """The teachers' log posteriors of all utterances of a store, [network frames, outputs] each, in half precision; at
-    each of its speeds and without augmentation."""
+    each of its speeds, without changes and augmentation."""
 
     def of(self, batch: Batch) -> Tensor:
         """[utterances, network frames, outputs] of a batch of the store, minus infinity behind an utterance's end."""
-        parts = map(self.part, batch.indices, batch.speeds)
+        known = self.ends.shape[1]  # behind its speeds a store has changes of the first, of the same length
+        speeds = [speed if speed < known else 0 for speed in batch.speeds]
+        parts = map(self.part, batch.indices, speeds)
         rows = [torch.from_numpy(part.astype(np.float32)) for part in parts]
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=-torch.inf)
 
@@ -86,7 +88,7 @@ def _compute(
     teachers: Sequence[Checkpoint], store: FeatureStore, path: Path, device: torch.device, bfloat16: bool, source: str
 ) -> None:
     phone_index = score_index(teachers[0].phones)
-    utterances, speeds = store.ends.shape
+    utterances, speeds = len(store.utterances), store.speeds
     for teacher in teachers:
         teacher.model.to(device).eval()
     with (

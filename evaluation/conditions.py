@@ -1,0 +1,101 @@
+"""Bad lines and noise that a model is measured in."""
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soxr
+from scipy.signal import butter, sosfilt
+
+from tetraphone.corpora.utterance import Utterance
+from tetraphone.sound.audio import Samples
+from tetraphone.train.data.distortion import as_long, decoded
+from tetraphone.train.data.noise import babble, mixed, pink_noise
+
+RATE = 16000
+"""Hz, of the samples that conditions take."""
+TALKERS, BABBLE_DB = 6, 10.0
+"""Voices at once in the babble, and decibels of the speech over it."""
+
+Changed = Callable[[Samples, np.random.Generator], tuple[Samples, int]]
+"""Samples at RATE → samples and their rate in Hz."""
+
+
+def noisy(decibels: float) -> Changed:
+    """Pink noise, so many decibels below the recording."""
+
+    def change(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+        return mixed(samples, pink_noise(len(samples), random), decibels), RATE
+
+    return change
+
+
+def telephone(samples: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+    """300 to 3400 Hz at 8 kHz."""
+    band = butter(6, (300, 3400), "bandpass", fs=8000, output="sos")
+    return sosfilt(band, soxr.resample(samples, RATE, 8000)).astype(np.float32), 8000
+
+
+CONDITIONS: dict[str, Changed] = {
+    "pink noise, 20 dB": noisy(20),
+    "pink noise, 10 dB": noisy(10),
+    "pink noise, 5 dB": noisy(5),
+    "telephone band, 8 kHz": telephone,
+    "gain 0.1": lambda samples, _: (samples * np.float32(0.1), RATE),
+    "gain 10, clipped": lambda samples, _: (np.clip(samples * np.float32(10), -1, 1), RATE),
+    "44.1 kHz": lambda samples, _: (soxr.resample(samples, RATE, 44100), 44100),
+    "Opus, 16 kbit/s": lambda samples, _: decoded(samples, RATE, "OGG", "OPUS", (256 - 16) / 250),
+}
+"""libsndfile's scale of Opus runs from 256 (0) to 6 (1) kbit/s."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition by its name; what is drawn for an utterance depends on the two names alone."""
+
+    name: str
+
+    def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
+        changed, new = CONDITIONS[self.name](resampled(samples, rate, RATE), drawn(self.name, utterance))
+        return as_long(resampled(changed, new, rate), len(samples))
+
+
+def resampled(samples: Samples, rate: int, new: int) -> Samples:
+    return samples if rate == new else soxr.resample(samples, rate, new)
+
+
+@dataclass(frozen=True)
+class Babble:
+    """Other speakers at once, BABBLE_DB below the speech: of two halves of the speakers, the one that is not heard."""
+
+    tracks: tuple[Path, Path]
+    digests: tuple[str, str]
+    first: frozenset[str]
+    """Speakers of the first track."""
+
+    @classmethod
+    def of(cls, utterances: Sequence[Utterance], folder: Path) -> "Babble":
+        """Makes the tracks, of at most half a minute of each speaker, in `folder`."""
+        speakers = sorted({utterance.speaker for utterance in utterances})
+        first = frozenset(speakers[::2])
+        paths = folder / "babble-1.npy", folder / "babble-2.npy"
+        digests = [
+            babble([u for u in utterances if (u.speaker in first) == mine], RATE, (TALKERS,), 60.0, path)
+            for path, mine in zip(paths, (True, False), strict=True)
+        ]
+        return cls(paths, (digests[0], digests[1]), first)
+
+    def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
+        track = np.load(self.tracks[utterance.speaker in self.first], mmap_mode="r")
+        start = int(drawn("babble", utterance).integers(len(track)))
+        return mixed(samples, np.resize(np.roll(track, -start), len(samples)), BABBLE_DB)
+
+    def __repr__(self) -> str:
+        return f"Babble{self.digests, sorted(self.first), TALKERS, BABBLE_DB}"
+
+
+def drawn(name: str, utterance: Utterance) -> np.random.Generator:
+    """The random numbers of an utterance in a condition."""
+    return np.random.default_rng([zlib.crc32(part.encode()) for part in (name, utterance.speaker, utterance.id)])
