@@ -1,4 +1,4 @@
-"""`tetraphone quantize`: the weights of a checkpoint in 8 or 4 bits."""
+"""`tetraphone quantize`: the weights of a checkpoint in 8 or 4 bits, or stored in 16."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,9 @@ class Quantize:
     output: Positional[Annotated[Path, arg(metavar="OUTPUT")]]
     """The quantised checkpoint to write."""
     options: Annotated[QuantizeOptions, arg(name="")] = field(default_factory=QuantizeOptions)
+    half: bool = False
+    """Only store the weights in 16 bits: a checkpoint of half the size, to start from (`train --init`) or to learn from
+    (`train --teacher`) elsewhere."""
     quiet: Quiet = False
     json: Json = False
 
@@ -28,6 +31,9 @@ class Quantize:
         from tetraphone.train.network.model import load_checkpoint
 
         check_suffix(self.output, ".pt")
+        if self.half:
+            load_checkpoint(self.checkpoint).save(self.output, half=True)
+            return {"checkpoint": str(self.output), "bytes": self.output.stat().st_size, "number_format": "float16"}
         checkpoint, count = quantize(load_checkpoint(self.checkpoint), self.options)
         checkpoint.save(self.output)
         return {"checkpoint": str(self.output), "quantized_weights": count, "number_format": self.options.weights}

@@ -22,6 +22,7 @@ from tetraphone.evaluation.models import load_model
 from tetraphone.quant.quantize import load
 from tetraphone.recognition import microphone
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
+from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.reproduction import experiments
 
 # Corpora.
@@ -152,6 +153,19 @@ def weights(world: World) -> None:
         assert found["number_format"] == read.quantization == number_format
         values = [buffer for name, buffer in read.model.named_buffers() if name.endswith("values")]
         assert max(int(value.abs().max()) for value in values) == greatest
+
+
+@row("quantize", "--half")
+def half(world: World) -> None:
+    start = make_checkpoint(hidden=64, features=FEATURES)
+    start.save(world.folder / "model.pt")
+    world.json("quantize", world.folder / "model.pt", world.folder / "half.pt", "--half")
+    assert (world.folder / "half.pt").stat().st_size < 0.6 * (world.folder / "model.pt").stat().st_size
+    read = load_checkpoint(world.folder / "half.pt").model.state_dict()
+    for name, weight in start.model.state_dict().items():
+        assert read[name].dtype == torch.float32
+        torch.testing.assert_close(read[name], weight, rtol=1e-3, atol=1e-6)
+        assert torch.equal(read[name], weight.half().float())
 
 
 @row("export", "--format")

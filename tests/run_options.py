@@ -43,7 +43,7 @@ def rate_and_decay(world: World) -> None:
 @row("train", "--schedule")
 def schedule(world: World) -> None:
     rates = {}
-    for name in ("cosine", "cooldown", "halving"):
+    for name in ("cosine", "cooldown", "constant", "halving"):
         run = world.prepared("--schedule", name, "--epochs", 5).run
         total, state, rates[name] = 5 * run.inputs.steps_per_epoch, run.state, []
         late = round(0.85 * total)
@@ -55,6 +55,7 @@ def schedule(world: World) -> None:
     steps = (0, total // 2, late, total)
     assert rates["cosine"][:4] == pytest.approx([(1 + math.cos(math.pi * step / total)) / 2 for step in steps])
     assert rates["cooldown"][:4] == pytest.approx([min(1, (total - step) / (0.3 * total)) for step in steps])
+    assert rates["constant"] == [1, 1, 1, 1, 1]
     assert rates["halving"] == pytest.approx([1, 1, 1, 1, 0.5])
 
 

@@ -99,9 +99,10 @@ class TrainOptions:
     """Greatest learning rate; quaternion networks under CTC want more than real ones."""
     weight_decay: float = 1e-2
     """AdamW's and SOAP's."""
-    schedule: Literal["cosine", "cooldown", "halving"] = "cosine"
+    schedule: Literal["cosine", "cooldown", "constant", "halving"] = "cosine"
     """Cosine to zero; constant, then over the last 30 % of the steps linearly to zero: until then --resume may change
-    --epochs; or the paper's: halved after an epoch that lowers the error by less than 0.1 points."""
+    --epochs; constant, for a run that another one starts from; or the paper's: halved after an epoch that lowers the
+    error by less than 0.1 points."""
     warmup_steps: int = 300
     """Steps over which the learning rate rises from zero."""
     average_steps: int = 0

@@ -60,7 +60,8 @@ def mu_law(samples: NDArray[np.floating]) -> NDArray[np.floating]:
     """Samples in the 256 steps of the mu law (ITU-T G.711, of which this is the smooth curve)."""
     curve = np.sign(samples) * np.log1p(255 * np.minimum(1, np.abs(samples))) / np.log(256)
     steps = np.round(127 * curve) / 127
-    return np.sign(steps) * (256 ** np.abs(steps) - 1) / 255
+    found: NDArray[np.floating] = np.sign(steps) * (256 ** np.abs(steps) - 1) / 255
+    return found
 
 
 def codec(samples: Samples, rate: int, random: np.random.Generator) -> Samples:
@@ -74,7 +75,8 @@ def codec(samples: Samples, rate: int, random: np.random.Generator) -> Samples:
 
 def clipping(samples: Samples, rate: int, random: np.random.Generator) -> Samples:
     """Far too loud, and cut off at full scale."""
-    return np.clip(samples * np.float32(10 ** (random.uniform(*GAIN_DB) / 20)), -1, 1)
+    found: Samples = np.clip(samples * np.float32(10 ** (random.uniform(*GAIN_DB) / 20)), -1, 1)
+    return found
 
 
 LINES = {"telephone": telephone, "codec": codec, "clipping": clipping}

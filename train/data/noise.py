@@ -23,7 +23,8 @@ def mixed(samples: Samples, noise: Noise, decibels: float) -> Samples:
     if not power > 0:
         return samples
     level = np.sqrt(np.mean(np.square(samples)) / power * 10 ** (-decibels / 10))
-    return (samples + level * noise).astype(np.float32)
+    found: Samples = (samples + level * noise).astype(np.float32)
+    return found
 
 
 def pink_noise(count: int, random: np.random.Generator) -> Noise:
@@ -76,7 +77,8 @@ def music(count: int, rate: int, random: np.random.Generator) -> Noise:
     drums = np.zeros(count)
     drums[::beat] = random.uniform(0, 3)
     tail = lfilter([1], [1, -np.exp(-1 / (0.03 * rate))], drums)
-    return found + tail * random.standard_normal(count)
+    found += tail * random.standard_normal(count)
+    return found
 
 
 BABBLE = "babble.npy"

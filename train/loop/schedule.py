@@ -8,7 +8,7 @@ from tetraphone.train.options import TrainOptions
 
 COOLDOWN = 0.3
 """Share of the steps over which the learning rate of the schedule `cooldown` falls."""
-CONSTANT = {"cosine": 0.0, "cooldown": 1 - COOLDOWN, "halving": 1.0}
+CONSTANT = {"cosine": 0.0, "cooldown": 1 - COOLDOWN, "constant": 1.0, "halving": 1.0}
 """Share of the epochs during which a schedule's learning rate does not depend on how many there will be."""
 LEAST_GAIN = 0.1
 """Points by which the development error must fall, or the schedule `halving` halves the learning rate."""
@@ -27,6 +27,8 @@ def learning_rate(options: TrainOptions, step: int, total: int, scale: float) ->
         return rate * 0.5 * (1 + math.cos(math.pi * min(1.0, step / total)))
     if options.schedule == "cooldown":
         return rate * min(1.0, max(0, total - step) / (COOLDOWN * total))
+    if options.schedule == "constant":
+        return rate
     return rate * scale
 
 

@@ -123,8 +123,17 @@ class Checkpoint:
         check_phones(self.phones)
         return self
 
-    def save(self, path: Path) -> None:
-        """Writes the checkpoint, whole or not at all."""
+    def save(self, path: Path, half: bool = False) -> None:
+        """Writes the checkpoint, whole or not at all.
+
+        Args:
+            half: store the weights in 16 bits, half the bytes; they are read as reals of 32 bits again.
+        """
+        weights = self.model.state_dict()
+        if half:
+            weights = {name: weight.half() for name, weight in weights.items()}
+            if wide := [name for name, weight in weights.items() if not weight.isfinite().all()]:
+                raise InputError(f"{wide[0]} has weights that 16 bits do not hold; keep them in 32")
         content = {
             "format": CHECKPOINT_FORMAT,
             "network": asdict(self.network),
@@ -132,7 +141,7 @@ class Checkpoint:
             "mean": torch.from_numpy(self.normalisation.mean),
             "deviation": torch.from_numpy(self.normalisation.deviation),
             "phones": list(self.phones),
-            "weights": self.model.state_dict(),
+            "weights": weights,
             "confidence": asdict(self.confidence),
             "quantization": self.quantization,
             "states": self.states,

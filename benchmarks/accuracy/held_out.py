@@ -1,7 +1,7 @@
 """Phone error rates on the speakers that a recipe holds out, clean and in noise, with intervals over speakers.
 
-    python benchmarks/held_out.py measure --corpora FOLDER --features FOLDER MODEL [MODEL ...] [--recipe accurate]
-    python benchmarks/held_out.py choose --corpora FOLDER --output TABLE
+    python benchmarks/accuracy/held_out.py measure MODEL [MODEL ...] --corpora FOLDER --features FOLDER
+    python benchmarks/accuracy/held_out.py choose --corpora FOLDER --output TABLE
 
 `measure` prints a table: rates with the middle 95 % of the bootstrap over speakers; of all models but the first, their
 differences to it on the same draws of speakers (paired), which are real where the interval holds no zero. What a model
@@ -51,10 +51,10 @@ SHARE, LONGEST = 0.1, 400.0
 WHOLE = ("librispeech/dev_clean", "librispeech_mini/dev")
 """Corpora that are for choices alone."""
 HEADER = """\
-# The speakers that are never trained on: CORPUS SPEAKER. Drawn once by benchmarks/held_out.py choose, for good: a tenth
-# of the voices of each corpus that has at least ten, by a digest of their names. LibriSpeech's readers have a number in
-# librispeech_mini, and "ls-" before it in librispeech: who is drawn in one is held out of both. The corpora's own
-# development sets are held out as a whole.
+# The speakers that are never trained on: CORPUS SPEAKER. Drawn once, for good, by benchmarks/accuracy/held_out.py: a
+# tenth of the voices of each corpus that has at least ten, by a digest of their names. LibriSpeech's readers have a
+# number in librispeech_mini, and "ls-" before it in librispeech: who is drawn in one is held out of both. The
+# corpora's own development sets are held out as a whole.
 """
 
 
