@@ -1,4 +1,4 @@
-"""`tetraphone info`: versions, and the instruction set of the kernels."""
+"""`tetraphone info`: versions, what runs a model's program, and the instruction set of the kernels."""
 
 import os
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .shared import Json
 
 @dataclass(frozen=True)
 class Info:
-    """Print versions and the instruction set that the kernels use, and why."""
+    """Print versions, the engine that runs models, and the instruction set that the kernels use, and why."""
 
     json: Json = False
 
@@ -20,11 +20,14 @@ class Info:
 
         from tetraphone.common.native import PACKAGE
         from tetraphone.export.operators import instruction_set, instruction_sets
+        from tetraphone.recognition.engine import engine, engines
 
         chosen, forced = instruction_set(), os.environ.get("TETRAPHONE_ISA")
         why = "forced by TETRAPHONE_ISA" if forced == chosen else "the best in this build that this processor supports"
         return {
             "versions": {name: version(name) for name in (PACKAGE, "executorch", "torch", "torchao")},
+            "engine": engine(),
+            "engines": engines(),
             "instruction_set": chosen,
             "why": why,
             "processor_has": instruction_sets(),

@@ -22,6 +22,8 @@ RESULTS = {
     "tetraphone_packed_bytes": ctypes.c_size_t,
     "tetraphone_trailer": ctypes.c_size_t,
     "tetraphone_error": ctypes.c_char_p,
+    "tetraphone_engine": ctypes.c_char_p,
+    "tetraphone_engine_at": ctypes.c_char_p,
     "tetraphone_recognizer_load": ctypes.c_uint64,
     "tetraphone_recognizer_load_bytes": ctypes.c_uint64,
     "tetraphone_default_options": None,

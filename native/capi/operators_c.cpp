@@ -1,4 +1,4 @@
-// The C ABI that export/operators.py calls through ctypes; loading the library registers the operators with ExecuTorch.
+// The C ABI that export/operators.py calls through ctypes.
 //
 // Codes are Status (0: done) and the two below. Sizes, operator and block are checked against one another; that each
 // pointer holds as many elements as the sizes say is the caller's part. Contracts: ../kernels/layers.h.
@@ -8,7 +8,8 @@
 
 #include "../kernels/instruction_sets.h"
 #include "../model/trailer.h"
-#include "../operators/operators.h"
+#include "../kernels/layers.h"
+#include "../operators/arguments.h"
 
 #define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
 
@@ -20,8 +21,6 @@ using tetraphone::Status;
 
 constexpr int kMismatch = -1;
 constexpr int kNoMemory = -2;
-
-[[maybe_unused]] const bool registered = (tetraphone::RegisterOperators(), true);
 
 }  // namespace
 

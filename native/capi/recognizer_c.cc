@@ -15,6 +15,7 @@
 
 #include "../common/limits.h"
 #include "../decoder/grammar.h"
+#include "../model/engine.h"
 #include "../recognizer/recognizer.h"
 
 #define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
@@ -195,6 +196,18 @@ TETRAPHONE_C_ABI int tetraphone_check_sound(int64_t rate, int64_t channels) {
 TETRAPHONE_C_ABI int tetraphone_check_decoded(const uint8_t* begin, size_t size) {
   return Checked([&] { return tetraphone::CheckDecoded(begin, size); });
 }
+
+TETRAPHONE_C_ABI const char* tetraphone_engine() {
+  const Result<const tetraphone::EngineEntry*> active = tetraphone::ActiveEngine();
+  return active ? (*active)->name : (Fail(active.error()), nullptr);
+}
+
+TETRAPHONE_C_ABI const char* tetraphone_engine_at(std::size_t index) {
+  const tetraphone::EngineEntry* entry = tetraphone::EngineAt(index);
+  return entry == nullptr ? nullptr : entry->name;
+}
+
+TETRAPHONE_C_ABI int tetraphone_choose_engine(const char* name) { return Code(tetraphone::ChooseEngine(name)); }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
   return Loaded([&] { return Recognizer::Load(path); });

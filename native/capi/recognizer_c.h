@@ -59,6 +59,13 @@ int tetraphone_check_sound(int64_t rate, int64_t channels);
 /* Refuses a file that begins with these bytes, if it is known to be of a format that no reader of ours decodes. */
 int tetraphone_check_decoded(const uint8_t* begin, size_t size);
 
+/* What runs the programs of models that are loaded from now on (engine.h): its name; null, and an error, where
+ * TETRAPHONE_ENGINE names none of this build. */
+const char* tetraphone_engine(void);
+/* The index-th of this build; null behind the last. */
+const char* tetraphone_engine_at(size_t index);
+int tetraphone_choose_engine(const char* name);
+
 tetraphone_handle tetraphone_recognizer_load(const char* path);
 tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name);
 int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info);

@@ -84,13 +84,20 @@ struct Layer {
 };
 Status Open(const std::uint8_t* block, std::size_t bytes, Layer* layer);
 
+// What a call says about its layer, to be compared with the packed block's header before anything runs.
+inline bool Fits(const Layer& layer, Kind kind, std::int64_t inputs, std::int64_t outputs) {
+  return layer.shape.kind == kind && layer.shape.inputs == inputs && layer.shape.outputs == outputs;
+}
+
 // Bytes of scratch that Run needs for `frames` frames; bounded: it does not grow beyond one block of frames.
 std::size_t ScratchBytes(const Layer& layer, std::int64_t frames);
+constexpr std::size_t kScratchAlignment = 64;
 
 // Computes `frames` frames: x [frames, inputs] -> y [frames, outputs]. Recurrent kinds read the state h [outputs] (and
 // c, if they have two) and write the state after the last frame to h_out, c_out, which may be h, c themselves; other
 // kinds ignore all four. With frames == 0 the state is copied. y may not overlap any other buffer. scratch:
-// ScratchBytes(layer, frames) bytes, aligned to 64. No pointer but scratch needs more alignment than its element's.
+// ScratchBytes(layer, frames) bytes, aligned to kScratchAlignment; no other pointer needs more alignment than its
+// element's.
 //
 // A frame's result depends neither on `frames` nor on how frames are grouped. Every instruction set gives the same bits
 // (a NaN is a NaN). kInt8 and kInt4 quantise each frame of x by its own scale, and h by 1 / 127 after clamping it to

@@ -1,10 +1,5 @@
 #include "model.h"
 
-#include <executorch/extension/data_loader/buffer_data_loader.h>
-#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
-#include <executorch/runtime/executor/method.h>
-#include <executorch/runtime/executor/program.h>
-#include <executorch/runtime/platform/runtime.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,20 +10,16 @@
 #include <cmath>
 #include <cstring>
 #include <new>
-#include <optional>
 
 #include "../common/heap_bytes.h"
 #include "../common/limits.h"
 #include "../common/words.h"
-#include "../kernels/layers.h"
-#include "../operators/operators.h"
+#include "engine.h"
 
 namespace tetraphone {
 namespace {
 
-namespace et = executorch::runtime;
-
-// ExecuTorch's tensors of constants want 16; the kernels' loads are fastest at a cache line.
+// The program's constants lie at multiples of 16 of the file; the kernels' loads are fastest at a cache line.
 constexpr std::align_val_t kAlignment{64};
 
 Error Damaged(const std::string& name, const std::string& what) {
@@ -72,13 +63,8 @@ class Metadata {
 
 }  // namespace
 
-struct Model::Runtime {
-  executorch::extension::BufferDataLoader loader;
-  std::optional<et::Program> program;
-};
-
 Model::~Model() {
-  runtime_.reset();
+  engine_.reset();
   if (data_ == nullptr) return;
   if (mapped_) {
     munmap(const_cast<std::uint8_t*>(data_), size_);
@@ -126,17 +112,11 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
   model->program_ = std::move(*program);
   if (Failure failure = model->ReadInfo()) return *failure;
 
-  static const bool once = (et::runtime_init(), RegisterOperators(), true);  // ExecuTorch has no lock of its own
-  (void)once;
-  model->runtime_.reset(new Runtime{{model->data_, model->size_}, std::nullopt});
-  et::Result<et::Program> loaded =
-      et::Program::load(&model->runtime_->loader, et::Program::Verification::InternalConsistency);
-  if (!loaded.ok()) {
-    return Error{ErrorCode::kDamaged, model->name_ + " does not load in ExecuTorch (error " +
-                                          std::to_string(static_cast<int>(loaded.error())) +
-                                          "); export the model again"};
-  }
-  model->runtime_->program.emplace(std::move(*loaded));
+  const Result<const EngineEntry*> entry = ActiveEngine();
+  if (!entry) return entry.error();
+  auto engine = (*entry)->load({model->data_, model->size_, model->program_, model->name_});
+  if (!engine) return engine.error();
+  model->engine_ = std::move(*engine);
   return std::shared_ptr<const Model>(std::move(model));
 }
 
@@ -169,8 +149,9 @@ Failure Model::ReadInfo() {
 }
 
 std::size_t Model::heap_bytes() const {
-  std::size_t bytes = sizeof *this + sizeof *runtime_ + (mapped_ ? 0 : size_);
-  bytes += HeapBytes(info_.phones, program_.states) + FrontEnd::TablesHeapBytes(*front_end_);
+  std::size_t bytes = sizeof *this + engine_->heap_bytes() + (mapped_ ? 0 : size_);
+  bytes += HeapBytes(info_.phones, program_.states, program_.steps, program_.buffers);
+  bytes += FrontEnd::TablesHeapBytes(*front_end_);
   for (const auto& [key, value] : program_.metadata) {
     bytes += sizeof key + sizeof value;
     if (const auto* text = std::get_if<std::string>(&value)) bytes += text->capacity();
@@ -178,46 +159,6 @@ std::size_t Model::heap_bytes() const {
   }
   return bytes;
 }
-
-namespace {
-
-// Counts what ExecuTorch asks for when it prepares a method.
-class CountingAllocator final : public executorch::extension::MallocMemoryAllocator {
- public:
-  void* allocate(std::size_t size, std::size_t alignment) override {
-    void* memory = MallocMemoryAllocator::allocate(size, alignment);
-    if (memory != nullptr) bytes_ += size;
-    return memory;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  std::size_t bytes_ = 0;
-};
-
-}  // namespace
-
-// ExecuTorch's method and all memory that it works in.
-struct Network::Call {
-  explicit Call(const ProgramFile& program)
-      : planned(program.planned_bytes + kPadding),
-        scratch(program.scratch_bytes + kPadding),
-        buffer(planned.data(), program.planned_bytes),
-        hierarchy({&buffer, std::size_t{1}}),
-        temporary(static_cast<std::uint32_t>(scratch.size()), scratch.data()),
-        manager(&allocator, &hierarchy, &temporary) {}
-
-  static constexpr std::size_t kPadding = kScratchAlignment;
-
-  std::vector<std::uint8_t> planned;
-  std::vector<std::uint8_t> scratch;
-  et::Span<std::uint8_t> buffer;
-  CountingAllocator allocator;
-  et::HierarchicalAllocator hierarchy;
-  et::MemoryAllocator temporary;
-  et::MemoryManager manager;
-  std::optional<et::Method> method;  // last: it refers to the rest
-};
 
 Network::Network(std::shared_ptr<const Model> model) : model_(std::move(model)) {
   for (const std::size_t size : model_->program_.states) states_.emplace_back(size, 0.0f);
@@ -227,54 +168,15 @@ Network::~Network() = default;
 
 Result<std::unique_ptr<Network>> Network::Make(std::shared_ptr<const Model> model) {
   std::unique_ptr<Network> network(new Network(std::move(model)));
-  const Model& file = *network->model_;
-  const auto refused = [&](const char* what, et::Error error) {
-    return Error{error == et::Error::MemoryAllocationFailed ? ErrorCode::kOutOfMemory : ErrorCode::kDamaged,
-                 file.name_ + ": ExecuTorch cannot " + what + " (error " + std::to_string(static_cast<int>(error)) +
-                     "); export the model again"};
-  };
-  network->call_.reset(new Call(file.program_));
-  Call& call = *network->call_;
-  et::Result<et::Method> method = file.runtime_->program->load_method("forward", &call.manager);
-  if (!method.ok()) return refused("prepare it", method.error());
-  call.method.emplace(std::move(*method));
-  // A state is read and written in one place: kernels/layers.h allows it.
-  for (std::size_t i = 0; i < network->states_.size(); ++i) {
-    std::vector<float>& state = network->states_[i];
-    executorch::aten::SizesType sizes[] = {static_cast<executorch::aten::SizesType>(state.size())};
-    executorch::aten::DimOrderType order[] = {0};
-    executorch::aten::StridesType strides[] = {1};
-    executorch::aten::TensorImpl tensor(executorch::aten::ScalarType::Float, 1, sizes, state.data(), order, strides);
-    et::Error error = call.method->set_input(et::EValue(executorch::aten::Tensor(&tensor)), 1 + i);
-    if (error == et::Error::Ok) {
-      error = call.method->set_output_data_ptr(state.data(), state.size() * sizeof(float), 1 + i);
-    }
-    if (error != et::Error::Ok) return refused("take its states", error);
-  }
+  auto call = network->model_->engine_->NewCall(&network->states_);
+  if (!call) return call.error();
+  network->call_ = std::move(*call);
   return network;
 }
 
 Failure Network::Run(const float* x, std::size_t frames, float* scores) {
-  const ProgramFile& program = model_->program_;
-  executorch::aten::SizesType sizes[] = {static_cast<executorch::aten::SizesType>(frames),
-                                         static_cast<executorch::aten::SizesType>(program.inputs)};
-  executorch::aten::DimOrderType order[] = {0, 1};
-  executorch::aten::StridesType strides[] = {sizes[1], 1};
-  executorch::aten::TensorImpl tensor(executorch::aten::ScalarType::Float, 2, sizes, const_cast<float*>(x), order,
-                                      strides);
-  et::Method& method = *call_->method;
-  et::Error error = method.set_input(et::EValue(executorch::aten::Tensor(&tensor)), 0);
-  if (error == et::Error::Ok) {
-    // The output is declared with the greatest number of frames; the operator resizes it before it writes.
-    error = method.set_output_data_ptr(scores, program.most_frames * program.outputs * sizeof(float), 0);
-  }
-  if (error == et::Error::Ok) error = method.execute();
-  if (error != et::Error::Ok) {
-    return Error{error == et::Error::MemoryAllocationFailed ? ErrorCode::kOutOfMemory : ErrorCode::kDamaged,
-                 model_->name_ + ": ExecuTorch could not run it (error " + std::to_string(static_cast<int>(error)) +
-                     "); export the model again"};
-  }
-  const std::size_t count = frames * program.outputs;
+  if (Failure failure = call_->Run(x, frames, scores)) return failure;
+  const std::size_t count = frames * model_->program_.outputs;
   if (!std::all_of(scores, scores + count, [](float score) { return std::isfinite(score); })) {
     return Error{ErrorCode::kDamaged, model_->name_ + " gives scores that are not finite; train and export it again"};
   }
@@ -282,8 +184,7 @@ Failure Network::Run(const float* x, std::size_t frames, float* scores) {
 }
 
 std::size_t Network::heap_bytes() const {
-  return sizeof *this + NestedHeapBytes(states_) + sizeof *call_ + HeapBytes(call_->planned, call_->scratch) +
-         call_->allocator.bytes();
+  return sizeof *this + NestedHeapBytes(states_) + call_->heap_bytes();
 }
 
 void Network::Reset() {

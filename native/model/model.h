@@ -14,6 +14,9 @@
 
 namespace tetraphone {
 
+class Call;  // engine.h
+class Engine;
+
 // What the file says of itself; export/writer.py writes it.
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
@@ -44,7 +47,6 @@ class Model {
 
  private:
   friend class Network;
-  struct Runtime;
 
   Model() = default;
   static Result<std::shared_ptr<const Model>> Finish(std::unique_ptr<Model> model);
@@ -54,8 +56,8 @@ class Model {
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   bool mapped_ = false;
-  std::unique_ptr<Runtime> runtime_;
   ProgramFile program_;
+  std::unique_ptr<const Engine> engine_;
   ModelInfo info_;
   std::shared_ptr<const FrontEndTables> front_end_;
 };
@@ -74,7 +76,6 @@ class Network {
   std::size_t heap_bytes() const;
 
  private:
-  struct Call;
   explicit Network(std::shared_ptr<const Model> model);
 
   std::shared_ptr<const Model> model_;

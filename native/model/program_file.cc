@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "../common/limits.h"
-#include "../operators/operators.h"
+#include "../operators/arguments.h"
 #include "flat_buffer.h"
 #include "trailer.h"
 
@@ -192,6 +192,7 @@ class Reader {
     result_.inputs = first.sizes[1];
     std::size_t frames = at(inputs, 0);
     std::size_t state = 1;
+    result_.buffers.push_back(0);
     const Vector instructions = chains.Table(0).Tables(2);
     Require(instructions.size() <= kMostLayers + 1, "it has too many layers");
     for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -222,6 +223,8 @@ class Reader {
       Require(Fits(layer, kind.kind, static_cast<std::int64_t>(x.sizes[1]),
                    static_cast<std::int64_t>(written.sizes[1])),
               "packed weights are of another size than their call");
+      result_.steps.push_back({layer, i, i + 1, state - 1});
+      result_.buffers.push_back(static_cast<std::size_t>(written.planned ? written.memory.first : 0));
       for (std::size_t k = 0; k < count; ++k, ++state) {
         Require(state < inputs.size() && at(args, place.states + k) == at(inputs, state) &&
                     at(args, place.new_states + k) == at(outputs, state),

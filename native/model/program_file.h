@@ -1,4 +1,4 @@
-// What a .pte file of `tetraphone export` holds, checked byte by byte before ExecuTorch sees any of it.
+// What a .pte file of `tetraphone export` holds, checked byte by byte before an engine sees any of it.
 //
 // ExecuTorch verifies that the file is a well-formed flatbuffer, but takes indices, sizes, plans and instructions on
 // trust. Programs of ours have one form: a chain of our operators from the frames to the scores, the states in between
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../common/result.h"
+#include "../kernels/layers.h"
 
 namespace tetraphone {
 
@@ -29,9 +30,20 @@ struct ProgramFile {
   std::vector<std::size_t> states;  // reals of each state
   std::size_t planned_bytes = 0;    // working memory of a call, as the program plans it
   std::size_t scratch_bytes = 0;    // and what an operator needs at most beside it
+
+  // A call of an operator. Buffer 0 holds the frames, the last one the scores.
+  struct Step {
+    Layer layer;            // in the file's bytes
+    std::size_t from;       // the buffer that it reads
+    std::size_t to;         // the buffer that it writes
+    std::size_t state = 0;  // the first of its states
+  };
+  std::vector<Step> steps;           // in the order in which they run
+  std::vector<std::size_t> buffers;  // where each lies in the working memory; 0 for the frames and the scores
 };
 
-// Verifies the trailer and the program of a whole file; what is returned is a copy. `name` is for errors.
+// Verifies the trailer and the program of a whole file; what is returned is a copy, but for the steps' packed weights.
+// `name` is for errors.
 Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name);
 
 }  // namespace tetraphone

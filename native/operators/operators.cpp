@@ -6,6 +6,9 @@
 
 #include <cstring>
 
+#include "../kernels/layers.h"
+#include "arguments.h"
+
 namespace tetraphone {
 namespace {
 

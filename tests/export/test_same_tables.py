@@ -45,7 +45,7 @@ def test_numbers_of_packed_blocks_are_for_ever() -> None:
 
 
 class Arguments(ctypes.Structure):
-    """Of native/operators/operators.h."""
+    """Of native/operators/arguments.h."""
 
     _fields_ = tuple(
         (name, ctypes.c_size_t) for name in ("states", "weights", "outputs", "y", "new_states", "returned", "count")
