@@ -59,7 +59,7 @@ HEADER = """\
 
 
 @dataclass(frozen=True)
-class Measure:
+class Options:
     """Measure models."""
 
     models: tyro.conf.Positional[tuple[Path, ...]]
@@ -110,7 +110,7 @@ class Sets:
     """The utterances in each condition."""
 
     @classmethod
-    def of(cls, options: Measure, features: FeatureOptions) -> "Sets":
+    def of(cls, options: Options, features: FeatureOptions) -> "Sets":
         recipe, corpora = read_recipe(options.recipe, TrainOptions()), dict[Path, str]()
         utterances: list[Utterance] = []
         table = HeldOut(Path(recipe.options.held_out))
@@ -179,13 +179,13 @@ def span(resampled: NDArray[np.float64], form: str) -> str:
     return " to ".join(format(bound, form) for bound in interval(resampled))
 
 
-def measure(options: Measure) -> None:
+def measure(options: Options) -> None:
     torch.set_num_threads(1)
     sets = Sets.of(options, load_checkpoint(options.models[0]).features)
     print(table({str(path): sets.errors(path) for path in options.models}))
 
 
-Action = Annotated[Measure, tyro.conf.subcommand("measure")] | Annotated[Choose, tyro.conf.subcommand("choose")]
+Action = Annotated[Options, tyro.conf.subcommand("measure")] | Annotated[Choose, tyro.conf.subcommand("choose")]
 
 if __name__ == "__main__":
     try:
