@@ -180,6 +180,8 @@ def span(resampled: NDArray[np.float64], form: str) -> str:
 
 
 def measure(options: Options) -> None:
+    if not options.models:
+        raise InputError("no model to measure; name one or more checkpoints (.pt)")
     torch.set_num_threads(1)
     sets = Sets.of(options, load_checkpoint(options.models[0]).features)
     print(table({str(path): sets.errors(path) for path in options.models}))
