@@ -22,6 +22,11 @@ def test_speakers_are_drawn_within_their_group() -> None:
     np.testing.assert_allclose(drawn, 100 * 500 / 1400)
 
 
+def test_every_speaker_is_drawn() -> None:
+    drawn = resampled_rates(np.array([[0, 100], [100, 100]]), ["a", "a"])
+    assert np.unique(drawn).tolist() == [0, 50, 100]
+
+
 def test_two_models_are_compared_on_the_same_draws() -> None:
     errors = np.random.default_rng(0).integers(10, 60, 50)
     first, second = (resampled_rates(np.stack([e, np.full(50, 100)], 1), 50 * ["a"]) for e in (errors, errors + 1))

@@ -85,6 +85,13 @@ def test_the_posteriors_are_the_teachers_of_the_unchanged_utterance_at_its_speed
     assert speeds == {0, 1, 2}
 
 
+def test_of_a_changed_utterance_the_teacher_is_asked_without_the_change(store: FeatureStore, tmp_path: Path) -> None:
+    posteriors = teacher_posteriors([checkpoint(store, 1)], store, tmp_path / "teacher.f16", CPU, False)
+    batch = collate(store, [5], FEATURES, store.normalisation(), score_index(ARPABET))
+    changed = replace(batch, speeds=(store.speeds,))
+    assert torch.equal(posteriors.of(changed), posteriors.of(batch))
+
+
 def test_posteriors_are_computed_once(store: FeatureStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, calls = tmp_path / "teacher.f16", []
     compute = distillation._compute
