@@ -1,11 +1,16 @@
 """The command `tetraphone`: one subcommand for each step from recordings to phones."""
 
+import functools
 import io
 import json
 import logging
+import operator
 import signal
 import sys
 import warnings
+from collections.abc import Mapping
+from dataclasses import make_dataclass
+from importlib import import_module
 from typing import Annotated, Any
 
 import tyro
@@ -14,15 +19,6 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixe
 from tetraphone.common.errors import InputError
 from tetraphone.common.progress import be_quiet, is_first, say
 
-from .benchmark import Benchmark
-from .calibrate import Calibrate
-from .corpus import CorpusCommand
-from .evaluate import Evaluate
-from .export import Export
-from .info import Info
-from .quantize import Quantize
-from .recognize import Recognize
-from .reproduce import Reproduce
 from .shared import (
     ReaderLeftError,
     check_arguments,
@@ -31,21 +27,23 @@ from .shared import (
     print_result,
     problem_lines,
 )
-from .train import Train
 
-Command = (
-    Annotated[CorpusCommand, subcommand("corpus")]
-    | Annotated[Train, subcommand("train")]
-    | Annotated[Evaluate, subcommand("evaluate")]
-    | Annotated[Calibrate, subcommand("calibrate")]
-    | Annotated[Quantize, subcommand("quantize")]
-    | Annotated[Export, subcommand("export")]
-    | Annotated[Recognize, subcommand("recognize")]
-    | Annotated[Reproduce, subcommand("reproduce")]
-    | Annotated[Benchmark, subcommand("benchmark")]
-    | Annotated[Info, subcommand("info")]
-)
-"""Each is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
+COMMANDS = {
+    "corpus": ("CorpusCommand", "Make or prepare a corpus, or count its phones."),
+    "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
+    "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
+    "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),
+    "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
+    "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
+    "recognize": ("Recognize", "Print the phones of a recording or of the microphone, with times."),
+    "reproduce": ("Reproduce", "Run a table of experiments: the paper's, or the same on free speech."),
+    "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
+    "info": ("Info", "Print versions, and the instruction set of the kernels."),
+}
+"""The class of each command, in the module of the command's name, and what the list of commands says of it. A module is
+imported when its command is called, so that no command waits for what another needs.
+
+Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON."""
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """Parts of torch's messages, on a processor and on a GPU."""
@@ -89,13 +87,7 @@ def _run(arguments: list[str]) -> None:
     """Parses the arguments, runs the command and prints its result, of several processes in the first alone."""
     check_arguments(arguments)
     with flushed_output():
-        command: Any = tyro.cli(
-            Command,
-            prog="tetraphone",
-            description="Phoneme recognition with quaternion networks: train, quantise, export, recognise.",
-            args=arguments,
-            config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff),
-        )
+        command: Any = _parsed(arguments)
     quiet = getattr(command, "quiet", False)
     be_quiet(quiet)
     result = command.run()
@@ -110,6 +102,33 @@ def _run(arguments: list[str]) -> None:
         be_quiet(command.json and quiet)  # the JSON object holds the problems
         for line in problem_lines(result):
             say(line)
+
+
+def command_class(name: str) -> type:
+    """The options of a command, imported with what they need."""
+    found: type = getattr(import_module(f"{__package__}.{name}"), COMMANDS[name][0])
+    return found
+
+
+def union(classes: Mapping[str, type]) -> Any:
+    """A choice among commands, as tyro takes it."""
+    return functools.reduce(operator.or_, (Annotated[found, subcommand(name)] for name, found in classes.items()))
+
+
+def _parsed(arguments: list[str]) -> Any:
+    """The options of the command that the arguments name."""
+    name, *rest = arguments or [""]
+    settings = {"config": (OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff)}
+    if name in COMMANDS:
+        return tyro.cli(command_class(name), prog=f"tetraphone {name}", args=rest, **settings)
+    if name.startswith("--tyro"):  # completion for a shell, which knows every option
+        classes = {name: command_class(name) for name in COMMANDS}
+    else:  # the list of commands, or a name that none has
+        classes = {
+            name: make_dataclass(kind, (), namespace={"__doc__": about}) for name, (kind, about) in COMMANDS.items()
+        }
+    about = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
+    return tyro.cli(union(classes), prog="tetraphone", description=about, args=arguments, **settings)
 
 
 def _fail(sentence: str) -> int:

@@ -16,7 +16,7 @@ from tetraphone.recognition.scoring import Errors
 from tetraphone.sound.audio import Samples, joined
 from tetraphone.train.network.model import Checkpoint
 
-from .models import energies_and_scores
+from .checkpoint import energies_and_scores
 from .statistics import EvaluationStatistics
 from .utterances import process_utterances
 

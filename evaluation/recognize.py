@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tetraphone.common.phones import TIME_DIGITS
+from tetraphone.recognition.model import Model
 from tetraphone.sound.audio import open_sound
-
-from .models import Model
-from .pictures import draw_recording
 
 
 def recognize(path: Path, model: Model, plot: Path | None = None, channel: int | None = None) -> dict[str, Any]:
@@ -28,6 +26,8 @@ def recognize(path: Path, model: Model, plot: Path | None = None, channel: int |
     with open_sound(path, channel) as sound:
         found = model.recognize(sound.blocks(), sound.rate, plot is not None)
     if plot is not None:
+        from .pictures import draw_recording  # and with it matplotlib
+
         draw_recording(found.energies, found.hop, found.phones, path.name, plot)
     return {
         "recording": str(path),

@@ -21,9 +21,9 @@ from tetraphone.corpora.preparation.prepare import prepare
 from tetraphone.evaluation import calibrate as calibration
 from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.evaluation.evaluate import evaluate
-from tetraphone.evaluation.models import MOST_FRAMES, BoundedSpectrogram, Model, Recognition
 from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
+from tetraphone.recognition.model import MOST_FRAMES, BoundedSpectrogram, Model, Recognition
 from tetraphone.recognition.recognizer import Recognizer, Stream
 from tetraphone.sound.audio import SPAN, Samples
 from tetraphone.sound.features import FeatureOptions
