@@ -1,5 +1,6 @@
 """The command `tetraphone`: one subcommand for each step from recordings to phones."""
 
+import argparse
 import functools
 import io
 import json
@@ -8,18 +9,12 @@ import operator
 import signal
 import sys
 import warnings
-from collections.abc import Mapping
-from dataclasses import make_dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes, subcommand
-
 from tetraphone.common.errors import InputError
 from tetraphone.common.progress import be_quiet, is_first, say
-
-from .shared import (
+from tetraphone.common.terminal import (
     ReaderLeftError,
     check_arguments,
     discard_output,
@@ -45,6 +40,7 @@ imported when its command is called, so that no command waits for what another n
 
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON."""
+ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """Parts of torch's messages, on a processor and on a GPU."""
 
@@ -110,25 +106,35 @@ def command_class(name: str) -> type:
     return found
 
 
-def union(classes: Mapping[str, type]) -> Any:
-    """A choice among commands, as tyro takes it."""
-    return functools.reduce(operator.or_, (Annotated[found, subcommand(name)] for name, found in classes.items()))
+def union() -> Any:
+    """A choice among the commands, as tyro takes it."""
+    from tyro.conf import subcommand
+
+    return functools.reduce(operator.or_, (Annotated[command_class(name), subcommand(name)] for name in COMMANDS))
 
 
 def _parsed(arguments: list[str]) -> Any:
-    """The options of the command that the arguments name."""
+    """The options of the command that the arguments name; the list of commands needs no tyro."""
     name, *rest = arguments or [""]
-    settings = {"config": (OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff)}
     if name in COMMANDS:
-        return tyro.cli(command_class(name), prog=f"tetraphone {name}", args=rest, **settings)
+        return _by_tyro(command_class(name), f"tetraphone {name}", rest)
     if name.startswith("--tyro"):  # completion for a shell, which knows every option
-        classes = {name: command_class(name) for name in COMMANDS}
-    else:  # the list of commands, or a name that none has
-        classes = {
-            name: make_dataclass(kind, (), namespace={"__doc__": about}) for name, (kind, about) in COMMANDS.items()
-        }
-    about = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
-    return tyro.cli(union(classes), prog="tetraphone", description=about, args=arguments, **settings)
+        return _by_tyro(union(), "tetraphone", arguments)
+    listed = "\n".join(f"  {command:<11}{about}" for command, (_, about) in COMMANDS.items())
+    epilog = f"commands:\n{listed}\n\n`tetraphone COMMAND --help` explains a command and its options."
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("tetraphone", description=ABOUT, epilog=epilog, formatter_class=raw)
+    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help="one of those below")
+    return parser.parse_args(arguments)
+
+
+def _by_tyro(command: Any, name: str, arguments: list[str]) -> Any:
+    import tyro
+    from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, OmitSubcommandPrefixes
+
+    return tyro.cli(
+        command, prog=name, args=arguments, config=(OmitArgPrefixes, OmitSubcommandPrefixes, FlagCreatePairsOff)
+    )
 
 
 def _fail(sentence: str) -> int:

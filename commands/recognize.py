@@ -8,9 +8,10 @@ from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import check_least
 from tetraphone.common.progress import say
+from tetraphone.common.terminal import wrong_usage
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions, default_model
 
-from .shared import Json, Quiet, check_suffix, keep_inputs, wrong_usage
+from .shared import Json, Quiet, check_suffix, keep_inputs
 
 
 @dataclass(frozen=True)

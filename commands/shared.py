@@ -1,16 +1,12 @@
-"""What the commands share: flags, the refusal of impossible values, and the printing of results."""
+"""What the commands share: flags, and the refusal of impossible names of files."""
 
-import contextlib
 import os
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.files import MENDS
 from tetraphone.common.progress import say
 
 if TYPE_CHECKING:
@@ -57,86 +53,7 @@ def check_suffix(output: Path | None, suffix: str) -> None:
         raise InputError(f"{output} would hold {SUFFIXES[suffix]}; give a name that ends in {suffix}")
 
 
-def check_arguments(arguments: list[str]) -> None:
-    """Refuses empty arguments: an empty path would mean the working directory, or no file at all."""
-    for place, word in enumerate(arguments):
-        if word and not (word.startswith("--") and word.endswith("=")):
-            continue
-        where = f'"{word}"' if word else f'the argument after "{" ".join(["tetraphone", *arguments[:place]][-2:])}"'
-        wrong_usage("", f"{where} is empty; give a name or a value")
-
-
-def wrong_usage(command: str, what: str) -> NoReturn:
-    """Ends the process with status 2, as tyro does for arguments that it cannot parse."""
-    print(f"{f'tetraphone {command}'.strip()}: {what}; --help shows the usage", file=sys.stderr)
-    sys.exit(2)
-
-
-# Output.
-
-PROBLEMS = ("problems", "notes")
-"""Keys of a result that hold lines for standard error."""
-SHOWN_PROBLEMS = 5
-
-
 def say_notes(corpus: "Corpus") -> None:
     """Logs what was read differently from how it was written."""
     for note in corpus.notes:
         say(note)
-
-
-def print_result(result: dict[str, Any]) -> None:
-    """Prints a result as text: phones as a table, other values one per line, no problems (see `problem_lines`)."""
-    for key, value in result.items():
-        if key in PROBLEMS:
-            continue
-        if key == "phones" and isinstance(value, list):
-            for item in value:
-                print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
-        elif isinstance(value, dict):
-            print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
-        else:
-            print(f"{key.replace('_', ' ')}: {value}")
-
-
-def problem_lines(result: dict[str, Any]) -> Iterator[str]:
-    """The first SHOWN_PROBLEMS problems and notes of a result, and how many more there are."""
-    for key in PROBLEMS:
-        problems = result.get(key, ())
-        yield from (f"{key[:-1]}: {problem}" for problem in problems[:SHOWN_PROBLEMS])
-        if len(problems) > SHOWN_PROBLEMS:
-            yield f"and {len(problems) - SHOWN_PROBLEMS} more, all in --json"
-
-
-class ReaderLeftError(Exception):
-    """The reader of standard output closed it (as `head` does): not a fault, but nobody reads the rest."""
-
-
-@contextlib.contextmanager
-def flushed_output() -> Iterator[None]:
-    """Flushes standard output at the end of the block.
-
-    Raises:
-        InputError: the output cannot be written.
-        ReaderLeftError: its reader closed it.
-    """
-    try:
-        try:
-            yield
-        finally:
-            if sys.stdout is not None:  # None where the shell closed it (>&-)
-                sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise ReaderLeftError from error
-    except OSError as error:
-        mend = MENDS.get(error.errno or 0, "redirect it to another place")
-        raise InputError(f"cannot write the result: {error.strerror}; {mend}") from error
-
-
-def discard_output() -> None:
-    """Drops output that could not be written; else the interpreter would try again when it exits, and fail."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -10,8 +10,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from tqdm import tqdm
-
 from .errors import InputError
 
 T = TypeVar("T")
@@ -58,6 +56,13 @@ def library_log() -> Iterator[None]:
                 os.close(before)
 
 
+def _tqdm() -> Any:
+    """Imported with the first bar or line of progress: short commands have none."""
+    from tqdm import tqdm
+
+    return tqdm
+
+
 def is_first() -> bool:
     """Whether this process is the one that writes files and speaks."""
     return int(os.environ.get("WORLD_SIZE", "1")) == 1 or os.environ.get("RANK", "0") == "0"
@@ -67,7 +72,8 @@ def say(line: str) -> None:
     """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
     if not _quiet and sys.stderr is not None:
         with suppress(BrokenPipeError):
-            tqdm.write(line, file=sys.stderr)
+            write = sys.modules["tqdm"].tqdm.write if "tqdm" in sys.modules else print  # beside a bar, if there is one
+            write(line, file=sys.stderr)
 
 
 class Progress(Generic[T]):
@@ -100,7 +106,7 @@ class Progress(Generic[T]):
         self._bar = None
         if not _quiet and sys.stderr is not None and sys.stderr.isatty():
             counts = {"total": self.total, "initial": initial, "unit": unit}
-            self._bar = tqdm(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
+            self._bar = _tqdm()(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
         else:
             self._tell()
 
@@ -143,9 +149,9 @@ class Progress(Generic[T]):
         if self.total:
             parts.append(f"{100 * self.done / self.total:.0f} %")
         if self.done > self.initial:
-            parts.append(f"{tqdm.format_interval(spent)} so far")
+            parts.append(f"{_tqdm().format_interval(spent)} so far")
             if self.total is not None and self.done < self.total:
                 left = spent * (self.total - self.done) / (self.done - self.initial)
-                parts.append(f"{tqdm.format_interval(left)} left")
+                parts.append(f"{_tqdm().format_interval(left)} left")
         parts += [f"{name} {value}" for name, value in self.notes.items()]
         say(f"{self.what}: {', '.join(parts)}")

@@ -7,10 +7,10 @@ from typing import Any
 
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus
+from tetraphone.recognition.model import Model, Recognition
 from tetraphone.recognition.scoring import Errors
 from tetraphone.sound.audio import Samples
 
-from .models import Model, Recognition
 from .statistics import EvaluationStatistics
 from .utterances import process_utterances
 

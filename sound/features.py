@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cache
 
-import kaldi_native_fbank
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,6 +73,8 @@ class FeatureOptions:
 
 def log_mel(samples: Samples, options: FeatureOptions) -> Frames:
     """Log-mel energies [frames, bands] of mono samples at the options' rate; no frame for less than a window."""
+    import kaldi_native_fbank  # here: the recogniser has features of its own
+
     kaldi = kaldi_native_fbank.FbankOptions()
     kaldi.frame_opts.samp_freq = options.sample_rate
     kaldi.frame_opts.frame_length_ms = options.window_ms

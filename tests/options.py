@@ -11,7 +11,7 @@ import torch
 import tyro
 from checkpoints import make_checkpoint
 
-from tetraphone.commands.main import Command, main
+from tetraphone.commands.main import main, union
 from tetraphone.export.writer import export
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.batches import Batch
@@ -21,9 +21,9 @@ Option = tuple[str, str]
 """A command, such as "corpus prepare", and an option of it as the user writes it."""
 
 
-def commands(union: Any = Command, before: str = "") -> Iterator[tuple[str, type]]:
+def commands(choice: Any = union(), before: str = "") -> Iterator[tuple[str, type]]:  # noqa: B008
     """Every command by its name, those within another too."""
-    for member in get_args(union):
+    for member in get_args(choice):
         kind, settings = get_args(member)
         name = f"{before}{settings.name}"
         if action := get_type_hints(kind, include_extras=True).get("action"):

@@ -1,7 +1,5 @@
 """Options of a run that make no sense are refused by name."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -61,18 +59,3 @@ def test_a_share_to_hold_out_lies_between_0_and_1(share: float) -> None:
 def test_options_that_exclude_one_another_are_refused(options: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
         TrainOptions(**options)
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"]], ids=" ".join)
-def test_help_imports_no_torch(arguments: list[str]) -> None:
-    """Nor lhotse, which imports it: help takes a second, not ten."""
-    program = (
-        "import sys; from tetraphone.commands.main import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit: pass\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'torch', 'lhotse', 'matplotlib'}), sep='+')"
-    )
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "usage: tetraphone" in done.stdout
-    assert done.stdout.splitlines()[-1] == ""

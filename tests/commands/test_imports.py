@@ -1,0 +1,39 @@
+"""What a command imports: none waits for what another needs, and its memory is not that of torch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
+TRAINING = {"torch", "lhotse", "matplotlib", "scipy", "executorch", "torchao", "kaldi_native_fbank", "tensorboard"}
+PROGRAM = """
+import sys
+from tetraphone.commands.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (("--help",), TRAINING | {"numpy", "tyro", "tqdm", "soundfile"}),
+        (("train", "--help"), TRAINING),
+        (("recognize", "--help"), TRAINING),
+        (("recognize", "--quiet", str(MEASURE)), TRAINING),
+        (("recognize", "--beam", "4", "--json", str(MEASURE)), TRAINING),
+    ],
+    ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, tuple) else "",
+)
+def test_commands_import_what_they_need(arguments: tuple[str, ...], unwanted: set[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *printed, modules = done.stdout.splitlines()
+    assert printed
+    assert "tetraphone" in modules.split()
+    assert not set(modules.split()) & unwanted
