@@ -29,7 +29,7 @@ from tetraphone.sound.audio import Samples, read_needed
 from tetraphone.train.network.model import load_checkpoint
 
 from .alignment import Way, align
-from .models import energies_and_scores
+from .checkpoint import energies_and_scores
 
 SCORES, CORRECTIONS = "scores.jsonl", "corrections.tsv"
 """What was found of each utterance, and the table of what follows."""
