@@ -21,7 +21,7 @@ class Quantize:
     """The quantised checkpoint to write."""
     options: Annotated[QuantizeOptions, arg(name="")] = field(default_factory=QuantizeOptions)
     half: bool = False
-    """Only store the weights in 16 bits: a checkpoint of half the size, for another run to start from or to learn from."""
+    """Only store the weights in 16 bits: a checkpoint of half the size, for another run to start or to learn from."""
     quiet: Quiet = False
     json: Json = False
 
