@@ -1,6 +1,7 @@
 """From a checkpoint to a .pte file, which must give the checkpoint's scores before it is written."""
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tetraphone.quant.formats import Format
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
@@ -75,28 +77,46 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     return layers
 
 
+@dataclass(frozen=True)
+class Value:
+    """One row of the metadata."""
+
+    kind: type
+    """int, float, str or Tensor (float32)."""
+    of: Callable[[Checkpoint], Any]
+    read: bool = True
+    """Whether recognisers read it (native/model/model.h, and features.h); else it is for people."""
+
+
+def _feature(option: str) -> Callable[[Checkpoint], Any]:
+    return lambda checkpoint: getattr(checkpoint.features, option)
+
+
+METADATA = {
+    "phones": Value(str, lambda checkpoint: " ".join(checkpoint.phones)),
+    **{option.name: Value(option.type, _feature(option.name)) for option in fields(FeatureOptions)},  # type: ignore[arg-type]
+    "normalisation_mean": Value(Tensor, lambda checkpoint: torch.from_numpy(checkpoint.normalisation.mean)),
+    "normalisation_deviation": Value(Tensor, lambda checkpoint: torch.from_numpy(checkpoint.normalisation.deviation)),
+    "frame_shift": Value(float, lambda checkpoint: checkpoint.features.shift),
+    "frame_offset": Value(float, lambda checkpoint: checkpoint.features.offset),
+    "delay": Value(float, lambda checkpoint: checkpoint.features.delay),
+    "confidence_slope": Value(float, lambda checkpoint: checkpoint.confidence.slope),
+    "confidence_intercept": Value(float, lambda checkpoint: checkpoint.confidence.intercept),
+    "kind": Value(str, lambda checkpoint: checkpoint.network.kind, read=False),
+    "direction": Value(str, lambda checkpoint: checkpoint.network.direction, read=False),
+    "layers": Value(int, lambda checkpoint: checkpoint.network.layers, read=False),
+    "hidden": Value(int, lambda checkpoint: checkpoint.network.hidden, read=False),
+    "number_format": Value(str, lambda checkpoint: checkpoint.number_format, read=False),
+    "max_frames": Value(int, lambda _: MAX_FRAMES, read=False),
+    "package_version": Value(str, lambda _: version(PACKAGE), read=False),
+    "revision": Value(str, lambda _: revision(), read=False),
+}
+"""The constant methods of a program: all that a recogniser needs besides the network, times in seconds."""
+
+
 def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The constant methods of the program: all that a recogniser needs besides the network."""
-    features = checkpoint.features
-    return {
-        "phones": " ".join(checkpoint.phones),
-        **asdict(features),
-        "normalisation_mean": torch.from_numpy(checkpoint.normalisation.mean),
-        "normalisation_deviation": torch.from_numpy(checkpoint.normalisation.deviation),
-        "frame_shift": features.shift,
-        "frame_offset": features.offset,
-        "delay": features.delay,
-        "confidence_slope": checkpoint.confidence.slope,
-        "confidence_intercept": checkpoint.confidence.intercept,
-        "kind": checkpoint.network.kind,
-        "direction": checkpoint.network.direction,
-        "layers": checkpoint.network.layers,
-        "hidden": checkpoint.network.hidden,
-        "number_format": checkpoint.number_format,
-        "max_frames": MAX_FRAMES,
-        "package_version": version(PACKAGE),
-        "revision": revision(),
-    }
+    """The constant methods of the checkpoint's program, see `METADATA`."""
+    return {name: value.of(checkpoint) for name, value in METADATA.items()}
 
 
 def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@
 #include "../common/limits.h"
 #include "../common/words.h"
 #include "engine.h"
+#include "metadata.h"
 
 namespace tetraphone {
 namespace {
@@ -25,41 +26,6 @@ constexpr std::align_val_t kAlignment{64};
 Error Damaged(const std::string& name, const std::string& what) {
   return Error{ErrorCode::kDamaged, name + " has metadata of no model of ours (" + what + "); export the model again"};
 }
-
-// Metadata by name, with the value that is wrong kept for the error.
-class Metadata {
- public:
-  explicit Metadata(const ProgramFile& program) : values_(program.metadata) {}
-
-  template <typename T>
-  T Get(const std::string& key) {
-    const auto found = values_.find(key);
-    const T* value = found == values_.end() ? nullptr : std::get_if<T>(&found->second);
-    if (value != nullptr) return *value;
-    if (fault_.empty()) fault_ = key + (found == values_.end() ? " is missing" : " is of another type");
-    return T{};
-  }
-  void Read(const std::string& key, double* number) { *number = Get<double>(key); }
-  void Read(const std::string& key, int* number) {
-    const auto value = Get<std::int64_t>(key);
-    *number = static_cast<int>(value);
-    if (fault_.empty() && value != *number) fault_ = key + " is " + std::to_string(value);
-  }
-  // One that follows from others; export's arithmetic may round otherwise.
-  double Derived(const std::string& key, double expected) {
-    return Number(key, expected - 1e-9, expected + 1e-9);
-  }
-  double Number(const std::string& key, double least, double greatest) {
-    const double value = Get<double>(key);
-    if (fault_.empty() && !(value >= least && value <= greatest)) fault_ = key + " is " + std::to_string(value);
-    return value;
-  }
-  const std::string& fault() const { return fault_; }
-
- private:
-  const std::map<std::string, ProgramFile::Value>& values_;
-  std::string fault_;
-};
 
 }  // namespace
 
@@ -121,7 +87,7 @@ Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model)
 }
 
 Failure Model::ReadInfo() {
-  Metadata data(program_);
+  Metadata data(program_.metadata);
   info_.phones = Words(data.Get<std::string>("phones"));
   if (Failure failure = CheckPhones(info_.phones)) return Damaged(name_, failure->message);
   FeatureOptions& features = info_.features;
@@ -129,11 +95,7 @@ Failure Model::ReadInfo() {
   if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) {
     return Damaged(name_, failure->message);
   }
-  info_.frame_shift = data.Derived("frame_shift", features.shift());
-  info_.frame_offset = data.Derived("frame_offset", features.offset());
-  info_.delay = data.Derived("delay", features.delay());
-  info_.confidence_slope = data.Number("confidence_slope", 0, 1e3);
-  info_.confidence_intercept = data.Number("confidence_intercept", -1e3, 1e3);
+  info_.ForEach([&](const char* name, double& value, const ModelInfo::Range& range) { data.Read(name, &value, range); });
   auto mean = data.Get<std::vector<float>>("normalisation_mean");
   auto deviation = data.Get<std::vector<float>>("normalisation_deviation");
   if (!data.fault().empty()) return Damaged(name_, data.fault());

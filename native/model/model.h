@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,33 @@ namespace tetraphone {
 class Call;  // engine.h
 class Engine;
 
-// What the file says of itself; export/writer.py writes it.
+// What the file says of itself; METADATA of export/writer.py writes it.
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
   FeatureOptions features;
-  double frame_shift = 0;       // seconds from one network frame to the next
-  double frame_offset = 0;      // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
-  double delay = 0;             // seconds from a network frame's start to the last sample that its scores need
-  double confidence_slope = 1;  // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
+  double frame_shift = 0;           // seconds from one network frame to the next
+  double frame_offset = 0;          // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
+  double delay = 0;                 // seconds from a network frame's start to the last sample that its scores need
+  double confidence_slope = 1;      // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
   double confidence_intercept = 0;
+
+  struct Range {
+    double least;
+    double greatest;
+    std::optional<double> absent = std::nullopt;  // what a file without the value means; none: it is refused
+  };
+  // Export's arithmetic may round otherwise.
+  static Range Derived(double value) { return {value - 1e-9, value + 1e-9}; }
+
+  // Visits each number besides the features, which are known by then: its name in the file, its value, what it may be.
+  template <typename Visit>
+  void ForEach(Visit visit) {
+    visit("frame_shift", frame_shift, Derived(features.shift()));
+    visit("frame_offset", frame_offset, Derived(features.offset()));
+    visit("delay", delay, Derived(features.delay()));
+    visit("confidence_slope", confidence_slope, Range{0, 1e3});
+    visit("confidence_intercept", confidence_intercept, Range{-1e3, 1e3});
+  }
 };
 
 class Model {

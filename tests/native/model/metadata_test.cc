@@ -1,0 +1,35 @@
+// Numbers of a file's metadata: within their range, missing, of another type, optional.
+
+#include "model/metadata.h"
+
+#include <gtest/gtest.h>
+
+namespace tetraphone {
+namespace {
+
+const std::map<std::string, ProgramFile::Value> kValues{{"half", 0.5}, {"whole", std::int64_t{2}}};
+
+TEST(Metadata, NumbersAreReadWithinTheirRange) {
+  struct Case {
+    const char* key;
+    ModelInfo::Range range;
+    double value;
+    const char* fault;
+  };
+  const Case cases[] = {{"half", {0, 1}, 0.5, ""},
+                        {"half", {0, 1, 7.0}, 0.5, ""},
+                        {"half", {1, 2}, 0.5, "half is 0.500000"},
+                        {"none", {1, 2}, 0, "none is missing"},
+                        {"none", {1, 2, 1.5}, 1.5, ""},
+                        {"whole", {1, 2, 1.5}, 0, "whole is of another type"}};
+  for (const Case& one : cases) {
+    Metadata data(kValues);
+    double value = -1;
+    data.Read(one.key, &value, one.range);
+    EXPECT_EQ(value, one.value) << one.key;
+    EXPECT_EQ(data.fault(), one.fault);
+  }
+}
+
+}  // namespace
+}  // namespace tetraphone
