@@ -2,7 +2,7 @@
 
 import ctypes
 import sysconfig
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -158,6 +158,22 @@ def check_sound(rate: int, channels: int) -> None:
         InputError: names the value and the limits.
     """
     if library().tetraphone_check_sound(ctypes.c_int64(rate), ctypes.c_int64(channels)) < 0:
+        raise failure()
+
+
+def check_levels(energies: Sequence[float], frames: int, mean_energy: float, peak: float) -> None:
+    """Refuses sound that was heard, but not as it is.
+
+    Args:
+        energies, mean_energy: of each channel, and of the channels' mean, summed over `frames`.
+        peak: greatest magnitude of a sample.
+
+    Raises:
+        InputError: the channels cancel out, or the samples have a scale of integers; follows the recording's name.
+    """
+    values, count = (ctypes.c_double * len(energies))(*energies), ctypes.c_size_t(len(energies))
+    numbers = ctypes.c_double(mean_energy), ctypes.c_double(peak)
+    if library().tetraphone_check_levels(values, count, ctypes.c_uint64(frames), *numbers) < 0:
         raise failure()
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from tetraphone.common.phones import TimedPhone
 from tetraphone.sound.features import Frames
-from tetraphone.train.pictures import save_figure
+from tetraphone.train.pictures import save_figure, shown
 
 ROW_SECONDS = 5.0
 """Length of a row of the picture, unless the recording needs more than MOST_ROWS of them."""
@@ -28,7 +28,7 @@ def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title:
     rows = math.ceil(round(seconds / row, 6))
     figure = Figure(figsize=(max(4.0, 2.6 * min(row, ROW_SECONDS)), 3.2 * rows), layout="constrained")
     axes = figure.subplots(2 * rows, 1, squeeze=False, height_ratios=[4, 1] * rows)[:, 0]
-    axes[0].set_title(title)
+    axes[0].set_title(shown(title))
     least, most = (mel.min(), mel.max()) if len(mel) else (0.0, 1.0)
     for index in range(rows):
         spectrogram, labels = axes[2 * index], axes[2 * index + 1]
@@ -48,7 +48,7 @@ def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title:
             if begin <= middle < end:
                 height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, so that they do not overlap
                 colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
-                labels.text(middle, height, item.phone, ha="center", va="center", fontsize=8, color=colour)
+                labels.text(middle, height, shown(item.phone), ha="center", va="center", fontsize=8, color=colour)
         labels.set_yticks([])
         labels.set_ylim(0, 1)
         for axis in (spectrogram, labels):

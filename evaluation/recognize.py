@@ -33,5 +33,5 @@ def recognize(path: Path, model: Model, plot: Path | None = None, channel: int |
         "recording": str(path),
         "duration": round(sound.seconds, TIME_DIGITS),
         "phones": [item.__dict__ for item in found.phones],
-        "problems": [problem for problem in (sound.fault, sound.unchecked, sound.cancelled) if problem],
+        "problems": [problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem],
     }

@@ -182,8 +182,8 @@ class Recognizer(_Handle):
     @classmethod
     def from_bytes(cls, content: bytes | bytearray | memoryview, name: str) -> "Recognizer":
         """A model from a copy of these bytes; `name` appears in errors, which are those of `load`."""
-        size = ctypes.c_size_t(len(content))
-        return cls(library().tetraphone_recognizer_load_bytes(bytes(content), size, _path(Path(name))))
+        copy = bytes(content)
+        return cls(library().tetraphone_recognizer_load_bytes(copy, ctypes.c_size_t(len(copy)), _path(Path(name))))
 
     def _symbol(self, index: int) -> str:
         symbol = ctypes.create_string_buffer(64)
@@ -255,8 +255,11 @@ class Stream(_Handle):
             InputError: rate or channels differ from the stream's first, a sample is not finite, the stream is closed or
                 finished; then no sample was taken.
         """
-        if not np.issubdtype(np.asarray(samples).dtype, np.floating):
+        try:
             kind = np.asarray(samples).dtype
+        except ValueError as error:
+            raise InputError("samples in lists of unequal lengths; give [frames] or [frames, channels]") from error
+        if not np.issubdtype(kind, np.floating):
             raise InputError(f"samples of type {kind}; give floats in [-1, 1], such as int16 samples over 32768")
         with np.errstate(over="ignore"):
             values = np.ascontiguousarray(samples, np.float32)

@@ -14,7 +14,7 @@ import soxr
 from numpy.typing import NDArray
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.native import MAGIC_BYTES, check_sound
+from tetraphone.common.native import MAGIC_BYTES, check_levels, check_sound
 
 from .containers import Layout, find_sound
 from .opening import PIPE, open_bytes, undecoded, unopened, unreadable, words
@@ -24,14 +24,6 @@ Samples = NDArray[np.float32]
 
 ROUNDING = 0.1
 """Seconds by which a recording may be shorter than its manifest says: rounding, and the padding of lossy formats."""
-CANCELLED = 0.15
-"""Of the channels' mean energy: where that of their mean is less, they cancel out. As in recognizer/command/wav.h.
-
-Two microphones leave 0.21 or more (speech 0.4 to 10 ms apart, in rooms, two speakers, one silent channel; as PCM,
-Vorbis, MP3, Opus, AAC); opposite phase leaves up to 0.12 after such a codec, and 0.1 of one channel at half amplitude.
-"""
-SILENT = 1e-8
-"""Mean energy of the channels (1: full scale) below which nothing cancels out. As in recognizer/command/wav.h."""
 BLOCK = 512
 """Samples over which `mispaired` compares bytes."""
 SPAN = 512 * BLOCK
@@ -57,26 +49,31 @@ class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no t
 
 @dataclass
 class _Part:
-    """Samples `begin` to `end` of a recording, and whether its channels cancel out in them."""
+    """The levels of samples `begin` to `end` of a recording; see `check_levels`."""
 
     begin: int
     end: int
     frames: int = 0
-    energy: float = 0.0
-    """Of the channels' mean energy, summed over samples."""
+    energies: NDArray[np.float64] | float = 0.0
     mean_energy: float = 0.0
-    """Of the mean of the channels."""
+    peak: float = 0.0
 
     def add(self, block: Samples, at: int) -> None:
         """Takes what lies in the part of a block [frames, channels] that begins at sample `at`."""
         block = block[max(0, self.begin - at) : max(0, self.end - at)]
         self.frames += len(block)
-        self.energy += float(np.square(block).sum(dtype=np.float64)) / block.shape[1]
-        self.mean_energy += float(np.square(block.mean(axis=1)).sum(dtype=np.float64))
+        self.energies += np.square(block, dtype=np.float64).sum(axis=0)
+        self.mean_energy += float(np.square(block.mean(axis=1, dtype=np.float64)).sum())
+        self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
 
     @property
-    def cancels(self) -> bool:
-        return self.energy > SILENT * self.frames and self.mean_energy < CANCELLED * self.energy
+    def fault(self) -> str:
+        """Follows the recording's name; or nothing."""
+        try:
+            check_levels(np.atleast_1d(self.energies).tolist(), self.frames, self.mean_energy, self.peak)
+        except InputError as error:
+            return str(error)
+        return ""
 
 
 class Sound:
@@ -115,12 +112,9 @@ class Sound:
         return self.frames / self.rate
 
     @property
-    def cancelled(self) -> str:
-        """After the last block: that the channels cancel out in their mean, a sentence without a full stop; or nothing.
-
-        Nothing where one channel is read.
-        """
-        return self._cancelled(self._all)
+    def levels(self) -> str:
+        """After the last block: what `check_levels` says of what was read, a sentence without a full stop; or ""."""
+        return f"{self.name} {fault}" if (fault := self._all.fault) else ""
 
     @property
     def unchecked(self) -> str:
@@ -198,7 +192,7 @@ class Sound:
         """Looks, behind the last block, at whether a part is there on which something depends; a duration of 0: all.
 
         Raises:
-            InputError: it is shorter by more than ROUNDING, cut off at its very end, or its channels cancel out.
+            InputError: it is shorter by more than ROUNDING, cut off at its very end, or `check_levels` refuses it.
         """
         found = max(0.0, self._passed / self.rate - start)
         if self.fault and (not duration or found < duration + ROUNDING):
@@ -207,19 +201,13 @@ class Sound:
         if found < duration - ROUNDING:
             of = f"{self.name} has only {found:.2f} of its {duration:.2f} seconds"
             raise InputError(f"{of}; copy the recording again, or correct the manifest")
-        if cancelled := self._cancelled(self._parts.get((start, duration), self._all)):
-            raise InputError(f'{cancelled} or "channel": 0 in the manifest')
+        if fault := self._parts.get((start, duration), self._all).fault:
+            raise InputError(f"{self.name} {fault}")
 
     def _range(self, start: float, duration: float | None) -> tuple[int, int]:
         """The first sample of a part in seconds, and the one behind its last."""
         first = round(start * self.rate)
         return first, sys.maxsize if duration is None else first + round(duration * self.rate)
-
-    def _cancelled(self, part: _Part) -> str:
-        if not part.cancels:
-            return ""
-        fault = f"{self.name} has channels that cancel out (opposite phase): their mean is all but silent"
-        return f"{fault}; choose one, by --channel 0"
 
     def _check(self, rate: int, channels: int) -> None:
         try:
@@ -281,11 +269,10 @@ class Sound:
             raise InputError(f"{fault}, as after a copy as text or in another byte order; copy or export it again")
         self.frames += len(block)
         if self._channel is not None:
-            return block[:, self._channel : self._channel + 1]
-        if self.channels > 1:
-            for part in (self._all, *self._parts.values()):
-                if part.begin < at + len(block) and at < part.end:
-                    part.add(block, at)
+            block = block[:, self._channel : self._channel + 1]
+        for part in (self._all, *self._parts.values()):
+            if part.begin < at + len(block) and at < part.end:
+                part.add(block, at)
         return block
 
     def _end(self, stretch: Stretch, frames: int) -> None:

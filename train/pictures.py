@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from tetraphone.common.files import write_atomically
 
@@ -24,6 +25,13 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Writes a figure as PNG, whole or not at all."""
     with write_atomically(path) as temporary:
         figure.savefig(temporary, format="png", dpi=120, bbox_inches="tight")
+
+
+def shown(text: str) -> str:
+    """Text of a user as a picture can draw it: what the font lacks is escaped, and no dollar begins a formula."""
+    font = get_font(findfont(FontProperties()))
+    drawn = (c if font.get_char_index(ord(c)) else c.encode("unicode_escape").decode() for c in text)
+    return "".join(drawn).replace("$", r"\$")
 
 
 def draw_curves(metrics: Sequence[dict[str, Any]], measure: str, path: Path) -> None:
@@ -52,8 +60,9 @@ def draw_confusions(confusions: Counter[tuple[str, str]], phones: Sequence[str],
     figure = Figure(figsize=(9, 8))
     axes = figure.add_subplot()
     image = axes.imshow(shares, cmap="magma_r", vmin=0, vmax=1)
-    axes.set_xticks(range(len(labels)), [*phones, "deleted"], rotation=90, fontsize=7)
-    axes.set_yticks(range(len(labels)), [*phones, "inserted"], fontsize=7)
+    names = [shown(phone) for phone in phones]
+    axes.set_xticks(range(len(labels)), [*names, "deleted"], rotation=90, fontsize=7)
+    axes.set_yticks(range(len(labels)), [*names, "inserted"], fontsize=7)
     axes.set_xlabel("recognised")
     axes.set_ylabel("reference")
     figure.colorbar(image, label="share of the row")
@@ -78,7 +87,7 @@ def draw_tradeoff(points: Sequence[tuple[str, str, str, float, float]], path: Pa
             axes.plot(*zip(*line, strict=True), style, color=colours[kind], label=label, alpha=strength)
         axes.set_xscale("log")
         axes.set_xlabel("parameters")
-        axes.set_ylabel(f"error rate on {test}, %")
+        axes.set_ylabel(f"error rate on {shown(test)}, %")
         axes.grid(alpha=0.3, which="both")
         axes.legend()
     save_figure(figure, path)

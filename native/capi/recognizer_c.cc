@@ -193,6 +193,13 @@ TETRAPHONE_C_ABI int tetraphone_check_sound(int64_t rate, int64_t channels) {
   return Checked([&] { return tetraphone::CheckSound(rate, channels); });
 }
 
+TETRAPHONE_C_ABI int tetraphone_check_levels(const double* energies, size_t channels, uint64_t frames,
+                                             double mean_energy, double peak) {
+  return Checked([&] {
+    return tetraphone::CheckLevels({frames, {energies, energies + channels}, mean_energy, peak});
+  });
+}
+
 TETRAPHONE_C_ABI int tetraphone_check_decoded(const uint8_t* begin, size_t size) {
   return Checked([&] { return tetraphone::CheckDecoded(begin, size); });
 }

@@ -56,6 +56,9 @@ int tetraphone_check_features(const char* const* names, const double* values, si
 int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden, int64_t layers,
                              int64_t outputs);
 int tetraphone_check_sound(int64_t rate, int64_t channels);
+/* Sound that was heard: `energies` of each channel and that of their mean, summed over frames; the greatest magnitude.
+ * The sentence follows the recording's name. */
+int tetraphone_check_levels(const double* energies, size_t channels, uint64_t frames, double mean_energy, double peak);
 /* Refuses a file that begins with these bytes, if it is known to be of a format that no reader of ours decodes. */
 int tetraphone_check_decoded(const uint8_t* begin, size_t size);
 

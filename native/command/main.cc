@@ -242,9 +242,10 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
     if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
     if (Failure failure = Take(options, stream, &recording)) return failure;
   }
-  if (!reader->fault().empty()) {
-    Say(reader->fault());
-    recording.problems.push_back(reader->fault());
+  for (const std::string& problem : {reader->fault(), reader->levels()}) {
+    if (problem.empty()) continue;
+    Say(problem);
+    recording.problems.push_back(problem);
   }
   return Finish(options, stream, &recording);
 }

@@ -112,17 +112,20 @@ Result<std::size_t> SampleReader::Read(float* samples, std::size_t most) {
     if (!more) return more.error();
     over_ = !*more;
   }
-  if (mean_energy_ < kCancelled * energy_ && energy_ > kSilent * static_cast<double>(frames_) && fault_.empty()) {
-    fault_ = name_ + " has channels that cancel out (opposite phase): their mean is all but silent; choose one, by "
-                     "--channel 0";
-  }
   return std::size_t{0};
+}
+
+std::string SampleReader::levels() const {
+  const Failure failure = CheckLevels(levels_);
+  return failure ? name_ + " " + failure->message : "";
 }
 
 Result<std::size_t> SampleReader::Decode(float* samples, std::size_t count) {
   const WavForm& form = file_.form();
   const bool pairs = form.coding == Coding::kPcm && form.width == 2;
   const bool plain = pairs && form.channels == 1;  // most are: the rest takes ten times as long
+  const std::size_t heard = channel_ >= 0 ? 1 : form.channels;
+  if (!plain) levels_.energies.resize(heard);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* bytes = file_.data() + i * form.frame();
     if (pairs && pairing_.Wrong(As<std::int16_t>(bytes))) {
@@ -138,7 +141,6 @@ Result<std::size_t> SampleReader::Decode(float* samples, std::size_t count) {
       continue;
     }
     double sum = 0;
-    double squares = 0;
     for (std::size_t channel = 0; channel < form.channels; ++channel) {
       const float sample = Sample(form, bytes + channel * form.width);
       if (!std::isfinite(sample)) {
@@ -149,12 +151,12 @@ Result<std::size_t> SampleReader::Decode(float* samples, std::size_t count) {
       }
       if (channel_ >= 0 && static_cast<std::size_t>(channel_) != channel) continue;
       sum += sample;
-      squares += static_cast<double>(sample) * sample;
+      levels_.energies[channel_ >= 0 ? 0 : channel] += static_cast<double>(sample) * sample;
+      levels_.peak = std::max(levels_.peak, std::fabs(static_cast<double>(sample)));
     }
-    const double heard = channel_ >= 0 ? 1 : static_cast<double>(form.channels);
-    samples[i] = static_cast<float>(sum / heard);
-    energy_ += squares / heard;
-    mean_energy_ += static_cast<double>(samples[i]) * samples[i];
+    samples[i] = static_cast<float>(sum / static_cast<double>(heard));
+    levels_.mean_energy += static_cast<double>(samples[i]) * samples[i];
+    ++levels_.frames;
   }
   file_.Take(count * form.frame());
   frames_ += count;

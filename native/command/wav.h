@@ -6,18 +6,13 @@
 #include <cstdint>
 #include <string>
 
+#include "../common/limits.h"
 #include "../common/result.h"
 #include "bytes.h"
 #include "pairing.h"
 #include "riff.h"
 
 namespace tetraphone {
-
-// Of the channels' mean energy over a recording: where that of their mean is less, they cancel out. As in
-// sound/audio.py, which has the reason.
-constexpr double kCancelled = 0.15;
-// Mean energy of the channels (1: full scale) up to which nothing cancels out.
-constexpr double kSilent = 1e-8;
 
 class SampleReader {
  public:
@@ -34,9 +29,10 @@ class SampleReader {
   Result<std::size_t> Read(float* samples, std::size_t most);
 
   int rate() const { return rate_; }
-  // After the end: a sentence that says what could not be read, or that the channels cancel out, else nothing. What was
-  // there has been read.
+  // After the end: a sentence that says what could not be read, else nothing. What was there has been read.
   const std::string& fault() const { return fault_; }
+  // After the end: a sentence that says what is wrong with the samples (CheckLevels), else nothing.
+  std::string levels() const;
 
  private:
   SampleReader(WavFile file, std::string name, int channel)
@@ -55,8 +51,7 @@ class SampleReader {
   bool over_ = false;
   std::uint64_t frames_ = 0;  // given
   std::uint64_t begin_ = 0;   // of them, those of containers before
-  double energy_ = 0;         // of a channel, summed over frames
-  double mean_energy_ = 0;    // of what was given
+  SoundLevels levels_;        // of what may be wrong: samples of 16 bits in one channel are not
   Pairing pairing_;           // of the first channel
 };
 

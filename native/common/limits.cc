@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <set>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "../kernels/layers.h"
 #include "utf8.h"
+#include "words.h"
 
 namespace tetraphone {
 namespace {
@@ -84,6 +86,7 @@ constexpr Magic kForeign[] = {
     {0, "\xFF\xF9", "AAC"},
     {0, "ADIF", "AAC"},
     {28, "Speex   ", "Speex"},
+    {28, "\x7F" "FLAC", "FLAC in Ogg"},
     {0, "\x0B\x77", "AC-3"},
     {8, "AVI ", "AVI"},
     {0, "FLV\1", "Flash Video (flv)"},
@@ -141,6 +144,26 @@ Failure CheckSound(std::int64_t rate, std::int64_t channels) {
     return range(rate, "samples a second", kLeastRate, kMostRate);
   }
   if (channels < 1 || channels > kMostChannels) return range(channels, "channels", 1, kMostChannels);
+  return std::nullopt;
+}
+
+Failure CheckLevels(const SoundLevels& levels) {
+  if (levels.peak > kGreatestPeak) {
+    return Refusal("has samples up to " + Text(std::round(levels.peak)) +
+                   "; export it with floats in [-1, 1], such as int16 samples over 32768");
+  }
+  double energy = 0;
+  for (const double each : levels.energies) energy += each;
+  const double channels = static_cast<double>(levels.energies.size());
+  const bool heard = energy > kSilent * channels * static_cast<double>(levels.frames);
+  if (heard && levels.mean_energy * channels < kCancelled * energy / channels) {
+    const double most = *std::max_element(levels.energies.begin(), levels.energies.end());
+    const auto loud = std::find_if(levels.energies.begin(), levels.energies.end(),
+                                   [most](double each) { return each >= most / 2; });  // roundings choose none
+    const std::string number = std::to_string(loud - levels.energies.begin());
+    return Refusal("has channels that cancel out (opposite phase): their mean is all but silent; choose one, by "
+                   "--channel " + number + " (in a manifest, \"channel\": " + number + ")");
+  }
   return std::nullopt;
 }
 

@@ -23,6 +23,15 @@ constexpr double kMostWeight = 1000;  // of the grammar's costs, and of a phone'
 constexpr int kMostChannels = 1024;   // as libsndfile
 constexpr int kLeastRate = 1000;      // Hz
 constexpr int kMostRate = 768000;     // Hz
+// Samples lie in [-1, 1]; filters and lossy formats overshoot it, but not by this much.
+constexpr double kGreatestPeak = 8;
+// Of the mean of N channels, of which one alone speaks, or which have nothing in common, 1/N of their mean energy is
+// left; where it is less than this share of that, they cancel out. Of two microphones 0.42 or more is left (speech 0.4
+// to 10 ms apart, in rooms, two speakers, one silent channel; as PCM, Vorbis, MP3, Opus, AAC), of opposite phase up to
+// 0.24 after such a codec, and 0.2 of one channel at half amplitude.
+constexpr double kCancelled = 0.3;
+// Mean energy of the channels up to which nothing cancels out.
+constexpr double kSilent = 1e-8;
 
 // Symbols that differ, of 1 to kLongestPhone bytes of UTF-8 without blanks, control or invisible characters; at most
 // kMostPhones.
@@ -42,6 +51,18 @@ Failure CheckNetwork(const NetworkSizes& network);
 
 // Rates that are resampled, and 1 to kMostChannels.
 Failure CheckSound(std::int64_t rate, std::int64_t channels);
+
+// Sound that was heard, for what is wrong with its samples.
+struct SoundLevels {
+  std::uint64_t frames = 0;
+  std::vector<double> energies;  // of each channel, summed over frames
+  double mean_energy = 0;        // of the channels' mean, as well
+  double peak = 0;               // greatest magnitude of a sample
+};
+
+// Refuses channels that cancel out in their mean, and floating-point samples on a scale of integers; the sentence
+// follows the recording's name.
+Failure CheckLevels(const SoundLevels& levels);
 
 // Refuses files of formats that no reader of ours decodes, by their first bytes (kMagicBytes are enough).
 constexpr std::size_t kMagicBytes = 36;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../common/limits.h"
+#include "../common/words.h"
 #include "grammar.h"
 #include "search.h"
 
@@ -21,10 +22,10 @@ Failure CheckOptions(const DecoderOptions& options) {
   }
   const std::string weight = std::to_string(static_cast<int>(kMostWeight));
   if (!(options.grammar_scale >= 0.0 && options.grammar_scale <= kMostWeight)) {
-    return Refusal("a grammar scale of " + std::to_string(options.grammar_scale) + "; give 0 to " + weight);
+    return Refusal("a grammar scale of " + Text(options.grammar_scale) + "; give 0 to " + weight);
   }
   if (!(std::fabs(options.phone_bonus) <= kMostWeight)) {
-    return Refusal("a phone bonus of " + std::to_string(options.phone_bonus) + "; give -" + weight + " to " + weight);
+    return Refusal("a phone bonus of " + Text(options.phone_bonus) + "; give -" + weight + " to " + weight);
   }
   if (options.context < 0 || options.context > kMostContext) {
     return Refusal("a context of " + std::to_string(options.context) + " phones; give 0 to " +

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cfloat>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "../common/heap_bytes.h"
 #include "../common/limits.h"
 #include "../common/numerics.h"
+#include "../common/words.h"
 #include "spectrum.h"
 
 namespace tetraphone {
@@ -22,12 +22,6 @@ constexpr std::size_t kComponents = 4;  // a band and its three derivatives
 // Samples in so many milliseconds, as Kaldi rounds them.
 std::size_t Samples(const FeatureOptions& options, double milliseconds) {
   return static_cast<std::size_t>(static_cast<float>(options.sample_rate) * 0.001f * static_cast<float>(milliseconds));
-}
-
-std::string Text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", value);
-  return text;
 }
 
 Error Refusal(const std::string& name, double value, const std::string& mend) {

@@ -10,6 +10,7 @@
 #include "../common/heap_bytes.h"
 #include "../common/limits.h"
 #include "../common/numerics.h"
+#include "../common/words.h"
 #include "../frontend/resampler.h"
 
 namespace tetraphone {
@@ -21,7 +22,7 @@ constexpr std::size_t kPiece = 8000;
 
 // What a stream has until a call that changes it comes to its end.
 Error Interrupted() {
-  return {ErrorCode::kOutOfMemory, "out of memory in the middle of a call; Reset() starts the stream anew"};
+  return {ErrorCode::kOutOfMemory, "out of memory in the middle of a call; reset the stream to start it anew"};
 }
 
 template <typename Call>
@@ -67,7 +68,7 @@ struct Stream::State {
 
   Failure Refusal() const {
     if (closed) return Error{ErrorCode::kClosed, "the stream is closed; make a new one"};
-    if (finished) return Error{ErrorCode::kClosed, "the stream is finished; Reset() starts it anew"};
+    if (finished) return Error{ErrorCode::kClosed, "the stream is finished; reset it to start anew"};
     return broken;
   }
 
@@ -82,7 +83,7 @@ struct Stream::State {
       return Error{ErrorCode::kInvalidArgument, "the stream has " + std::to_string(rate) + " Hz and " +
                                                     std::to_string(channels) + " channels, this call " +
                                                     std::to_string(new_rate) + " and " + std::to_string(new_channels) +
-                                                    "; Reset() before a change"};
+                                                    "; reset the stream before a change"};
     }
     const std::size_t count = frames * static_cast<std::size_t>(new_channels);
     const float* bad = std::find_if_not(samples, samples + count, [](float sample) { return std::isfinite(sample); });
@@ -303,7 +304,7 @@ Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, 
 Failure CheckOptions(const StreamOptions& options) {
   if (!(options.pause >= 0) || std::isinf(options.pause)) {
     return Error{ErrorCode::kInvalidArgument,
-                 "pause is " + std::to_string(options.pause) + "; give seconds, at least 0"};
+                 "pause is " + Text(options.pause) + "; give seconds, at least 0"};
   }
   if (options.channel < -1) {
     return Error{ErrorCode::kInvalidArgument,

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from cli import PNG, RATE, json_of, make_samples, run
 from rapidfuzz.distance import Levenshtein
 
 from tetraphone.recognition import recognizer
+from tetraphone.train.pictures import draw_confusions, draw_tradeoff
 
 
 def test_default_model(
@@ -109,9 +111,13 @@ def test_plot_is_a_png(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[
     assert [path.name for path in picture.parent.iterdir()] == ["phones.png"]
 
 
-def test_names_of_any_bytes(work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    path = os.fsencode(tmp_path) + b"/\xff.wav"
-    with open(path, "wb") as file:
-        file.write((work / "0.wav").read_bytes())
-    assert run("recognize", os.fsdecode(path), "--model", work / "model.pte") == 0
-    assert "Traceback" not in capfd.readouterr().err
+@pytest.mark.parametrize("name", [b"\xff", b"$x^{$", b"\\$x_{$", "日本é".encode(), b"\x1b[31m", b"new\nline"])
+def test_names_of_any_bytes(name: bytes, work: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, picture = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name + b".wav")), tmp_path / "phones.png"
+    path.write_bytes((work / "0.wav").read_bytes())
+    assert run("recognize", path, "--model", work / "model.pte", "--plot", picture, "--quiet") == 0
+    assert capfd.readouterr().err == ""
+    assert picture.read_bytes()[:4] == PNG
+    draw_confusions(Counter({("$x^{$", "\U0001f600"): 1}), ("$x^{$", "\U0001f600"), picture)
+    draw_tradeoff([(path.name, "qlstm", "measured", 1.0, 2.0)], picture)
+    assert capfd.readouterr().err == ""

@@ -207,6 +207,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"beam": 8, "grammar_scale": -0.1}, "a grammar scale of -0.1"),
         ({"beam": 8, "grammar_scale": math.nan}, "a grammar scale of nan"),
         ({"beam": 8, "phone_bonus": math.inf}, "a phone bonus of inf"),
+        ({"beam": 8, "phone_bonus": 1e300}, r"a phone bonus of 1e\+300; give"),
         ({"beam": 0, "phone_bonus": 1.0}, "a phone bonus without a beam; give a beam too"),
         ({"beam": 0, "grammar": Path("a.fst")}, "a grammar without a beam; give a beam too"),
         ({"pause": -1.0}, "pause is -1.0*; give seconds"),

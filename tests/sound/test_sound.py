@@ -45,13 +45,19 @@ def save(folder: Path) -> dict[str, str]:
     soundfile.write(folder / "rounded.wav", samples[: RATE - 1500], RATE)
     soundfile.write(folder / "one.wav", samples[:1], RATE)
     soundfile.write(folder / "opposite.wav", np.stack([samples, -samples], 1), RATE)
+    soundfile.write(folder / "one of eight.wav", np.pad(samples[:, None], ((0, 0), (5, 2))), RATE)
+    soundfile.write(folder / "beyond.wav", 8 * samples / np.abs(samples).max(), RATE, subtype="FLOAT")
+    soundfile.write(folder / "scale.wav", 25000 * samples / np.abs(samples).max(), RATE, subtype="FLOAT")
     return {
         "whole.wav": "",
         "rounded.wav": "",
         "half.wav": r"half\.wav is cut short at second 0\.50: its header says 16000 samples, 7989 are there",
         "half.flac": r"half\.flac cannot be read from second 0\.\d\d on: flac decoder lost sync",
         "short.wav": r"short\.wav has only 0\.50 of its 1\.00 seconds; copy",
-        "opposite.wav": r"opposite\.wav has channels that cancel out .*: .*--channel 0",
+        "opposite.wav": r'opposite\.wav has channels that cancel out .*: .*--channel 0 .*"channel": 0',
+        "one of eight.wav": "",
+        "beyond.wav": "",
+        "scale.wav": r"scale\.wav has samples up to 25000; export it with floats in \[-1, 1\]",
     }
 
 
@@ -135,7 +141,7 @@ def test_recognize_hears_what_is_there_and_says_what_is_not(
     wrong = save(tmp_path)
     soundfile.write(tmp_path / "x.voc", make_samples(1.0), RATE)
     wrong["x.voc"] = r"x\.voc may be longer than 1\.00 seconds: .* \(VOC\); export it as WAV or FLAC"
-    for name in ("half.wav", "half.flac", "opposite.wav", "x.voc"):
+    for name in ("half.wav", "half.flac", "opposite.wav", "scale.wav", "x.voc"):
         result, err = recognize(capfd, program, tmp_path / name)
         (problem,) = result["problems"]  # type: ignore[misc]
         assert err.splitlines().count(f"problem: {problem}") == 1
@@ -161,6 +167,10 @@ def test_both_commands_say_the_same(program: Path, tmp_path: Path, capfd: pytest
     for name, other, level in (("much", -0.42, 1.0), ("less", -0.4, 1.0), ("quiet", -1.0, 1e-4)):
         sound = np.stack([samples, other * samples], 1) * level
         soundfile.write(tmp_path / f"{name}.wav", sound, RATE, subtype="FLOAT")
+    noise = np.random.default_rng(0).uniform(-0.1, 0.1, (RATE, 64))
+    soundfile.write(tmp_path / "independent.wav", noise, RATE)
+    soundfile.write(tmp_path / "loudest.wav", noise[:, :1] * [0, 0.1, -0.2, 0.1, 0.5, -0.45, 0], RATE)
+    (tmp_path / "cut scale.wav").write_bytes((tmp_path / "scale.wav").read_bytes()[:-800])
     said = {}
     for path in sorted(tmp_path.glob("*.wav")):
         result, _ = recognize(capfd, program, path)
@@ -170,8 +180,11 @@ def test_both_commands_say_the_same(program: Path, tmp_path: Path, capfd: pytest
         assert [line.removeprefix("tetraphone-recognize: ") for line in done.stderr.splitlines()] == result["problems"]
         assert {**json.loads(done.stdout), "phones": result["phones"]} == result
     assert sorted(name for name, problems in said.items() if problems) == [
-        *("cut.wav", "half.wav", "junk.wav", "much.wav", "opposite.wav", "rates.wav")
+        *("cut scale.wav", "cut.wav", "half.wav", "junk.wav", "loudest.wav", "much.wav", "opposite.wav", "rates.wav"),
+        "scale.wav",
     ]
+    assert "by --channel 4 (" in said["loudest.wav"][0]
+    assert len(said["cut scale.wav"]) == 2
 
 
 def test_a_model_hears_block_by_block(

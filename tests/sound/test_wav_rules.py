@@ -31,7 +31,7 @@ def by_python(path: Path) -> Outcome:
     try:
         with open_sound(path) as sound:
             frames = sum(len(block) for block in sound.blocks())
-            return round(frames / sound.rate, 6), bool(sound.fault or sound.cancelled)
+            return round(frames / sound.rate, 6), bool(sound.fault or sound.levels)
     except InputError:
         return None, True
 
@@ -97,6 +97,7 @@ FOREIGN = {
     "x.wv": (b"wvpk\x40\0\0\0\x10\4", "WavPack (wv)"),
     "x.ape": (b"MAC \x96\x0f", "Monkey's Audio (ape)"),
     "x.tta": (b"TTA1\1\0\1\0", "True Audio (tta)"),
+    "x.oga": (b"OggS\0\2" + bytes(20) + b"\1\x33\x7fFLAC\1", "FLAC in Ogg"),
     "x.spx": (b"OggS\0\2" + bytes(20) + b"\1\x50Speex   1.2", "Speex"),
 }
 SAID = {

@@ -73,7 +73,7 @@ ReadBytes Pieces(const std::string& content, std::size_t piece) {
 
 Outcome Drain(Result<SampleReader> reader, std::size_t most) {
   Outcome outcome;
-  if (!reader) return {{}, reader.error().message, ""};
+  if (!reader) return {{}, reader.error().message, "", ""};
   Floats block(most);
   for (;;) {
     const auto count = reader->Read(block.data(), most);
@@ -87,6 +87,7 @@ Outcome Drain(Result<SampleReader> reader, std::size_t most) {
   }
   EXPECT_EQ(*reader->Read(block.data(), most), 0u) << "the end is the end";
   outcome.fault = reader->fault();
+  outcome.levels = reader->levels();
   return outcome;
 }
 

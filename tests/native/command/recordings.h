@@ -74,6 +74,7 @@ struct Outcome {
   Floats samples;
   std::string error;
   std::string fault;
+  std::string levels;
 };
 
 // All samples, at most `most` at a time.

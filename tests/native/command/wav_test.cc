@@ -100,17 +100,50 @@ std::string Opposed(double share, double loudness = 0.1) {
 TEST(Wav, ChannelsThatCancelOutAreTold) {
   const std::string says =
       "tone.wav has channels that cancel out (opposite phase): their mean is all but silent; choose one, "
-      "by --channel 0";
-  EXPECT_EQ(ReadWav(Opposed(0)).fault, says);
-  EXPECT_EQ(ReadWav(Opposed(0.58)).fault, says);  // the mean has share² / (2 + 2 (share - 1)²) of the energy
-  EXPECT_EQ(ReadWav(Opposed(0.6)).fault, "");
-  EXPECT_EQ(ReadWav(Opposed(0, 1.2e-4)).fault, "") << "silence";
-  EXPECT_EQ(ReadWav(Opposed(0, 1.6e-4)).fault, says);
+      "by --channel 0 (in a manifest, \"channel\": 0)";
+  EXPECT_EQ(ReadWav(Opposed(0)).levels, says);
+  EXPECT_EQ(ReadWav(Opposed(0.58)).levels, says);  // the mean has share² / (2 + 2 (share - 1)²) of the energy
+  EXPECT_EQ(ReadWav(Opposed(0.6)).levels, "");
+  EXPECT_EQ(ReadWav(Opposed(0, 1.2e-4)).levels, "") << "silence";
+  EXPECT_EQ(ReadWav(Opposed(0, 1.6e-4)).levels, says);
   for (const int channel : {0, 1}) {
     const Outcome outcome = Drain(SampleReader::Wav(Pieces(Opposed(0.17), 999), "tone.wav", channel), 100);
-    EXPECT_EQ(outcome.fault, "");
+    EXPECT_EQ(outcome.fault + outcome.levels, "");
     EXPECT_FLOAT_EQ(outcome.samples[10], static_cast<float>((channel == 0 ? 0.1 : -0.083) * std::sin(1.0)));
   }
+}
+
+TEST(Wav, OneChannelOfManyOrManyOfTheirOwnDoNotCancelOut) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> noise(-0.1f, 0.1f);
+  for (const int channels : {2, 7, 64, 1024}) {
+    std::string one, independent, opposed;
+    for (int i = 0; i < 500; ++i) {
+      const float speech = noise(random);
+      for (int channel = 0; channel < channels; ++channel) {
+        one += Bytes(channel == channels - 1 ? speech : 0.0f);
+        independent += Bytes(noise(random));
+        opposed += Bytes(channel == channels - 1 ? speech : channel == 0 ? -0.6f * speech : 0.0f);
+      }
+    }
+    const auto levels = [&](const std::string& pcm) {
+      return ReadWav(Riff(Chunk("fmt ", Form{3, channels, 32}.Content()) + Chunk("data", pcm))).levels;
+    };
+    EXPECT_EQ(levels(one) + levels(independent), "") << channels;
+    EXPECT_NE(levels(opposed).find("--channel " + std::to_string(channels - 1) + " ("), std::string::npos) << channels;
+  }
+}
+
+TEST(Wav, FloatsOnTheScaleOfIntegersAreTold) {
+  const auto levels = [](float peak, int channel) {
+    const std::string pcm = Bytes(0.5f) + Bytes(0.0f) + Bytes(-peak) + Bytes(0.0f);
+    const std::string content = Riff(Chunk("fmt ", Form{3, 2, 32}.Content()) + Chunk("data", pcm));
+    return Drain(SampleReader::Wav(Pieces(content, 999), "tone.wav", channel), 100).levels;
+  };
+  EXPECT_EQ(levels(24999.7f, -1),
+            "tone.wav has samples up to 25000; export it with floats in [-1, 1], such as int16 samples over 32768");
+  EXPECT_EQ(levels(24999.7f, 0), levels(24999.7f, -1));
+  EXPECT_EQ(levels(24999.7f, 1) + levels(8.0f, -1), "");
 }
 
 TEST(Wav, AChannelThatIsMissingIsNamed) {

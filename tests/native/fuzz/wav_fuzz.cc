@@ -51,7 +51,7 @@ Outcome ReadAll(const std::uint8_t* data, std::size_t size, std::size_t bytes, s
     outcome.samples.insert(outcome.samples.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(*count));
     if (outcome.samples.size() > size) std::abort();
   }
-  outcome.fault = reader->fault();
+  outcome.fault = reader->fault() + reader->levels();
   return outcome;
 }
 
