@@ -210,7 +210,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"beam": 8, "phone_bonus": 1e300}, r"a phone bonus of 1e\+300; give"),
         ({"beam": 0, "phone_bonus": 1.0}, "a phone bonus without a beam; give a beam too"),
         ({"beam": 0, "grammar": Path("a.fst")}, "a grammar without a beam; give a beam too"),
-        ({"pause": -1.0}, "pause is -1.0*; give seconds"),
+        ({"pause": -1.0}, "pause is -1; give seconds"),
         ({"pause": math.inf}, "pause is inf"),
         ({"pause": math.nan}, "pause is -?nan"),
     ],
