@@ -87,6 +87,8 @@ class Sound:
         """`name` is for errors; `channel` is the one to read, counted from 0: all by default."""
         self.name, self._source, self._channel = name, source, channel
         self._layout = find_sound(source) if layout is None else layout
+        if not self._layout.stretches:
+            raise InputError(f"cannot read the recording {name}: {self._layout.rest}")
         self._bytes, self._decoder = self._open(self._layout.stretches[0])
         self.rate: int = self._decoder.samplerate
         self.channels: int = self._decoder.channels

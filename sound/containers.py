@@ -34,7 +34,7 @@ class Layout:
     """What a file holds."""
 
     stretches: tuple[Stretch, ...]
-    """One after another, each to be decoded to its end."""
+    """One after another, each to be decoded to its end; none where the file ends within its header."""
     rest: str = ""
     """Why what follows them cannot be read, if something does."""
     checked: bool = True
@@ -50,9 +50,11 @@ def find_sound(source: Bytes) -> Layout:
         found = reader(source, at) if reader else None
         if found is not None and found[1] <= at:  # a damaged header: it takes no bytes
             found = None
+        if found is not None and not found[0] and not stretches:
+            return Layout((), found[2])
         if found is None and not stretches:
             break
-        if found is None:
+        if found is None or not found[0]:
             return Layout(tuple(stretches), "what follows is not sound")
         stretches += found[0]
         at = source.skip_tags(found[1])
@@ -90,6 +92,8 @@ class _Chunks:
     """Its size, as its header says, where that is more than is there; else 0."""
     end: int
     fault: str
+    cut: bool = False
+    """Whether the file ends before the chunk that holds the samples."""
 
 
 def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
@@ -111,7 +115,7 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
         if name == b"data" and size == 2**32 - 1 and len(sizes := made.content.get(b"ds64", b"")) >= 16:
             size = int.from_bytes(sizes[8:16], order)
             unknown = size == 2**64 - 1
-        if name == samples:
+        if name == samples and len(head) == 8:
             if made.sound is not None:
                 break
             ends = begin >= source.size or _is_chunk(source, begin, order) or packets.begins(source, begin)
@@ -121,10 +125,13 @@ def _chunks(source: Bytes, at: int, order: Order, samples: bytes) -> _Chunks:
             position = _padded(source, end, size) if holds else end
             continue
         if not _is_chunk(source, position, order):
+            if made.sound is None:
+                position = begin + size
             break
         made.content.setdefault(name, source.at(begin, min(size, GREATEST_CHUNK)))
         position = _padded(source, begin + size, size)
     made.end = min(position, source.size)
+    made.cut = made.sound is None and position >= source.size
     if made.sound is not None and made.end < source.size and not packets.begins(source, made.end):
         inside = source.next_container(made.sound.start)
         if inside is None or inside >= made.sound.stop:
@@ -161,6 +168,8 @@ def _wav(source: Bytes, at: int) -> Found | None:
     order: Order = "big" if kind == b"RIFX" else "little"
     chunks = _chunks(source, at, order, b"data")
     form = chunks.content.get(b"fmt ", b"")
+    if chunks.cut:
+        return [], source.size, "it ends before a data chunk; record or copy it again"
     if chunks.sound is None or len(form) < 16:
         return None
     size = len(chunks.sound)

@@ -29,6 +29,9 @@ def begins(source: Bytes, at: int) -> bool:
 
 # FLAC (RFC 9639).
 
+LEAST_FRAME = 10
+"""Bytes of a frame: 6 of its header, 2 of a channel whose samples are equal, 2 of the checksum."""
+
 
 def _flac(source: Bytes, at: int) -> Found | None:
     """A FLAC stream, shown without its count of samples, so that all of them are decoded."""
@@ -43,7 +46,8 @@ def _flac(source: Bytes, at: int) -> Found | None:
     end = source.next_container(position)
     end = source.size if end is None else end
     unknown = info[:21] + bytes([info[21] & 0xF0]) + bytes(4) + info[26:]
-    return [Stretch((unknown, range(at + 42, end)), declared or None)], end, ""
+    lost = "" if declared or end >= position + LEAST_FRAME else "it ends before its first frame"
+    return [Stretch((unknown, range(at + 42, end)), declared or None, lost=lost)], end, ""
 
 
 # Ogg (RFC 3533).

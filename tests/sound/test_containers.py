@@ -1,5 +1,6 @@
 """All the sound of a file is read, or the second named from which it is not: whole, cut, joined, streamed."""
 
+import contextlib
 import io
 import struct
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from recordings import FORMS, LONG, RATE, SAMPLES, SOUND, decoded, made, put, re
 
 from tetraphone.common.errors import InputError
 from tetraphone.sound import audio, containers
+from tetraphone.sound.audio import open_sound
 from tetraphone.sound.stretches import bytes_of
 
 each = pytest.mark.parametrize("form", FORMS)
@@ -72,6 +74,17 @@ def test_half_a_file_gives_its_sound_and_names_the_second(tmp_path: Path, form: 
     assert fault.startswith(("is cut short at", "cannot be read from"))
     sure = round(0.15 * len(whole))
     np.testing.assert_array_equal(samples[:sure], whole[:sure])
+
+
+@pytest.mark.parametrize("form", [*FORMS, "FLAC without a count"])
+def test_a_file_cut_within_its_header_is_not_taken_for_an_empty_one(tmp_path: Path, form: str) -> None:
+    content, path, untold = FORMS[form] if form in FORMS else flac_count(FORMS["FLAC"], 0), tmp_path / "x", []
+    for size in range(1, 200):
+        path.write_bytes(content[:size])
+        with contextlib.suppress(InputError), open_sound(path) as sound:
+            if not sum(map(len, sound.blocks())) and not sound.fault and not sound.unchecked:
+                untold.append(size)
+    assert untold == []
 
 
 def without_info(content: bytes) -> bytes:

@@ -108,6 +108,10 @@ SAID = {
         )
         for name, (content, what) in FOREIGN.items()
     },
+    **{
+        f"{size}.wav": (wav()[:size], "it ends before a data chunk; record or copy it again")
+        for size in (16, 30, 36, 43)
+    },
     "fast.wav": (wav(rate=10**7), "10000000 samples a second; give 1000 to 768000"),
     "slow.wav": (wav(rate=999), "999 samples a second; give 1000 to 768000"),
 }
