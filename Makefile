@@ -83,13 +83,16 @@ cpp-tests: setup
 arm-tests: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/kernels/aarch64.sh build/cpp-aarch64
 
-# Native, with ThreadSanitizer, and with the fuzz targets under AddressSanitizer; pytest runs what is built here.
+# Native, without ExecuTorch, with ThreadSanitizer, and with the fuzz targets under AddressSanitizer; pytest runs what is built here.
 RECOGNIZER := $(BIN)/cmake -S tests/native/recognizer -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
               -DPython_ROOT_DIR=$(CURDIR)/.venv -DPython_FIND_VIRTUALENV=ONLY
 recognizer-tests: setup
 	$(RECOGNIZER) -B build/recognizer
 	$(BIN)/cmake --build build/recognizer
 	$(BIN)/ctest --test-dir build/recognizer --output-on-failure
+	$(BIN)/cmake -S native -B build/direct -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	  -DTETRAPHONE_ENGINES=direct -DCMAKE_EXE_LINKER_FLAGS=-static
+	$(BIN)/cmake --build build/direct
 	$(RECOGNIZER) -B build/recognizer-tsan -DTETRAPHONE_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	$(BIN)/cmake --build build/recognizer-tsan --target streams
 	@if command -v clang++ > /dev/null; then $(MAKE) --no-print-directory build/fuzz/ready; \

@@ -108,6 +108,16 @@ def test_hashes_on_emulated_arm(test: str, processor: str) -> None:
     assert "PASSED  ] 0" not in done.stdout
 
 
+def test_one_static_file_without_executorch_gives_the_same_bytes(model: Path, recordings: list[Path]) -> None:
+    alone = program("direct", "tetraphone-recognize")
+    assert b"INTERP" not in run("readelf", "--program-headers", alone).stdout.encode()  # no loader, so no library
+    assert b"executorch" not in alone.read_bytes()
+    expected = run(program("recognizer", "native/tetraphone-recognize"), "--model", model, "--json", *recordings)
+    done = run(alone, "--model", model, "--json", *recordings, env={})
+    assert (done.returncode, done.stdout) == (0, expected.stdout), done.stderr
+    assert expected.stdout
+
+
 def test_samples_from_a_pipe_give_the_same_phones(model: Path, recordings: list[Path]) -> None:
     command = program("recognizer", "native/tetraphone-recognize")
     whole = run(command, "--model", model, recordings[0])
@@ -130,9 +140,10 @@ def test_mutations_of_a_model_never_crash(build: str, small: Path) -> None:
     assert "10000 mutations" in done.stdout
 
 
+@pytest.mark.parametrize("engine", ["direct", "executorch"])
 @pytest.mark.parametrize(("build", "streams"), [("recognizer", 64), ("recognizer-tsan", 16)])
-def test_streams_at_once(build: str, streams: int, model: Path) -> None:
-    done = run(program(build, "streams"), model, streams)
+def test_streams_at_once(build: str, streams: int, engine: str, model: Path) -> None:
+    done = run(program(build, "streams"), model, streams, env={**os.environ, "TETRAPHONE_ENGINE": engine})
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
 
 

@@ -1,9 +1,11 @@
-// Mutations of a valid .pte file: each is refused with an error, or gives finite scores; none crashes, none hangs.
+// Mutations of a valid .pte file: each is refused with an error, or gives finite scores, the same by every engine that takes
+// it; none crashes, none hangs.
 //
 //   mutations FILE COUNT SEED
 //
 // Bits flipped, words replaced, files cut, blocks swapped; every second mutation gets its checksum made right again.
-// Prints how many were refused and how many ran; the exit status is 1 if the valid file itself does not run.
+// Prints how many were refused and how many ran; the exit status is 1 if the valid file itself does not run, or if
+// engines differ.
 
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include <random>
 #include <vector>
 
+#include "model/engine.h"
 #include "recognizer/recognizer.h"
 #include "seal.h"
 
@@ -69,16 +72,33 @@ void Mutate(Bytes* bytes) {
   }
 }
 
-// Whether it loads and gives phones for a second of noise.
-bool Runs(const Bytes& bytes) {
+// The scores of a second of noise by an engine; empty if it refuses the file or the scores.
+std::vector<float> Scores(const Bytes& bytes, const char* engine) {
+  if (tetraphone::ChooseEngine(engine)) std::abort();
   auto recognizer = tetraphone::Recognizer::Load(bytes.data(), bytes.size());
-  if (!recognizer) return false;
-  auto stream = recognizer->NewStream({});
-  if (!stream) return false;
+  if (!recognizer) return {};
+  tetraphone::StreamOptions options;
+  options.keep_scores = true;
+  auto stream = recognizer->NewStream(options);
+  if (!stream) return {};
   std::vector<float> noise(16000);
   for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<float>((i * 7919 % 2001) / 1000.0 - 1.0);
-  if ((*stream)->Accept(noise.data(), noise.size(), 16000) || (*stream)->Finish()) return false;
-  return static_cast<bool>((*stream)->Poll());
+  if ((*stream)->Accept(noise.data(), noise.size(), 16000) || (*stream)->Finish() || !(*stream)->Poll()) return {};
+  return *(*stream)->TakeScores();
+}
+
+// Whether it loads and gives scores. ExecuTorch also refuses faults of what neither engine reads; where both give scores,
+// they are the same.
+bool Runs(const Bytes& bytes) {
+  const std::vector<float> scores = Scores(bytes, tetraphone::EngineAt(0)->name);
+  for (std::size_t i = 1; tetraphone::EngineAt(i) != nullptr; ++i) {
+    const char* engine = tetraphone::EngineAt(i)->name;
+    const std::vector<float> others = Scores(bytes, engine);
+    if (others.empty() || others == scores) continue;
+    std::fprintf(stderr, "%s gives other scores than %s\n", engine, tetraphone::EngineAt(0)->name);
+    std::exit(1);
+  }
+  return !scores.empty();
 }
 
 }  // namespace
