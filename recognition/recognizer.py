@@ -12,6 +12,7 @@ It needs neither torch nor ExecuTorch's Python runtime. native/recognizer/recogn
 import ctypes
 import os
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Self
@@ -31,30 +32,40 @@ PIECE = 256
 """Items that one call of the library returns at most."""
 
 
-class _Info(ctypes.Structure):
-    _fields_ = (
-        ("sample_rate", ctypes.c_int32),
-        ("phones", ctypes.c_int32),
-        ("bands", ctypes.c_int32),
-        ("hop", ctypes.c_double),
-        ("frame_shift", ctypes.c_double),
-        ("frame_offset", ctypes.c_double),
-        ("delay", ctypes.c_double),
-        ("file_bytes", ctypes.c_uint64),
-    )
+TYPES = {
+    "Whole": ctypes.c_int32,
+    "Real": ctypes.c_double,
+    "Switch": ctypes.c_int32,
+    "File": ctypes.c_char_p,
+    "Bytes": ctypes.c_uint64,
+}
 
 
-class _Options(ctypes.Structure):
-    _fields_ = (
-        ("beam", ctypes.c_int32),
-        ("grammar", ctypes.c_char_p),
-        ("grammar_scale", ctypes.c_double),
-        ("phone_bonus", ctypes.c_double),
-        ("pause", ctypes.c_double),
-        ("keep_bands", ctypes.c_int32),
-        ("keep_scores", ctypes.c_int32),
-        ("channel", ctypes.c_int32),
-    )
+class Field(ctypes.Structure):
+    """A row of the lists in `native/common/fields.h`: name, kind, flag and help, each as bytes."""
+
+    _fields_ = tuple((name, ctypes.c_char_p) for name in ("name", "kind", "flag", "help"))
+
+
+def fields_of(name: str) -> list[Field]:
+    """The library's list `name`: `model_info` or `stream_option`."""
+    found: list[Field] = []
+    while getattr(library(), f"tetraphone_{name}_at")(ctypes.c_size_t(len(found)), ctypes.byref(row := Field())):
+        found.append(row)
+    return found
+
+
+@cache
+def structure(name: str) -> type[ctypes.Structure]:
+    """The library's structure of that list, its own size first."""
+    members = [("size", ctypes.c_uint64), *((row.name.decode(), TYPES[row.kind.decode()]) for row in fields_of(name))]
+    return type(name, (ctypes.Structure,), {"_fields_": members})
+
+
+def empty(name: str) -> Any:
+    """Such a structure with its size, by which a library of another version refuses it."""
+    kind = structure(name)
+    return kind(ctypes.sizeof(kind))
 
 
 class _Phone(ctypes.Structure):
@@ -79,15 +90,15 @@ def _check(code: int) -> int:
     return code
 
 
-def _defaults() -> _Options:
-    """The library's defaults, which stand in C++ alone (native/recognizer/recognizer.h, native/decoder/decoder.h)."""
-    options = _Options()
-    library().tetraphone_default_options(ctypes.byref(options))
+def _defaults() -> Any:
+    """The library's defaults, which stand in C++ alone (native/common/fields.h)."""
+    options = empty("stream_option")
+    _check(library().tetraphone_default_options(ctypes.byref(options)))
     return options
 
 
 def _default(name: str) -> Any:
-    return getattr(_defaults(), name)
+    return field(default_factory=lambda: getattr(_defaults(), name))
 
 
 @dataclass(frozen=True)
@@ -98,33 +109,39 @@ class StreamOptions:
         InputError: a value has the wrong type, or the library does not accept it.
     """
 
-    beam: int = field(default_factory=lambda: int(_default("beam")))
+    beam: int = _default("beam")
     """Number of prefixes that the beam search keeps; 0 takes the best path instead."""
     grammar: Annotated[Path | None, arg(metavar="FST")] = None
     """A phone grammar in OpenFst's text form, such as `tetraphone corpus bigram` writes; needs a beam."""
-    grammar_scale: float = field(default_factory=lambda: float(_default("grammar_scale")))
-    """Weight of the grammar's costs."""
-    phone_bonus: float = field(default_factory=lambda: float(_default("phone_bonus")))
-    """Added to the log score of each phone, against deletions."""
-    pause: float = field(default_factory=lambda: float(_default("pause")))
+    grammar_scale: float = _default("grammar_scale")
+    """Weight of the grammar's costs; the full weight of a bigram, 1, deletes phones."""
+    phone_bonus: float = _default("phone_bonus")
+    """Added to the log score of each phone, against deletions; needs a beam."""
+    context: int = _default("context")
+    """Of prefixes that end in the same phones (this many) at the same place in the grammar, the beam search keeps the
+    best alone: a narrow beam then searches as well as a much wider one; 0 keeps all."""
+    blank_shift: float = _default("blank_shift")
+    """Added to the blank's score in every frame before decoding: below 0 more phones are found, above 0 fewer."""
+    pause: float = _default("pause")
     """Seconds without a phone after which a stream is paused."""
 
     def __post_init__(self) -> None:
         check_types(self)
         _check(library().tetraphone_check_options(ctypes.byref(self._native())))
 
-    def native(self, bands: bool, scores: bool) -> _Options:
+    def native(self, bands: bool, scores: bool) -> Any:
         """The options as a structure of the C library."""
         options = self._native()
         options.keep_bands, options.keep_scores = bands, scores
         return options
 
-    def _native(self) -> _Options:
+    def _native(self) -> Any:
         options = _defaults()
-        options.beam = int32("beam", self.beam)
-        options.grammar = None if self.grammar is None else _path(self.grammar)
-        options.grammar_scale, options.phone_bonus = self.grammar_scale, self.phone_bonus
-        options.pause = self.pause
+        for name, value in vars(self).items():
+            if isinstance(value, str | Path):
+                setattr(options, name, _path(Path(value)))
+            else:
+                setattr(options, name, int32(name, value) if isinstance(value, int) else value)
         return options
 
 
@@ -165,7 +182,7 @@ class Recognizer(_Handle):
         if not handle:
             raise failure()
         super().__init__(handle)
-        self._info = _Info()
+        self._info: Any = empty("model_info")
         _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(self._info)))
         self.phones = tuple(self._symbol(index) for index in range(self._info.phones))
         """The phone set, in the order of the scores; the blank's score comes before them."""

@@ -206,7 +206,7 @@ def given_to_streams(world: World) -> list[Any]:
     return given
 
 
-DECODING = ("--beam", "--grammar", "--grammar-scale", "--phone-bonus", "--pause")
+DECODING = ("--beam", "--grammar", "--grammar-scale", "--phone-bonus", "--context", "--blank-shift", "--pause")
 
 
 @row("evaluate", *DECODING)
@@ -232,7 +232,12 @@ def decoding(world: World, command: Any) -> None:
     phone = Recognizer.load(world.program).phones[4]
     others = [symbol for symbol in Recognizer.load(world.program).phones if symbol != phone]
     path.write_text(f"0 0 {phone} 0\n" + "".join(f"0 0 {other} 50\n" for other in others) + "0 0\n")
-    best, beam = command("--pause", 0.25), command("--beam", 4)
+    best, beam = command("--pause", 0.25), command("--beam", 4, "--context", 1)
+    for without in ((), ("--beam", 4)):
+        shifted = [command(*without, "--blank-shift", shift)["insertions"] for shift in (-1000, 1000)]
+        assert shifted[0] > shifted[1]
+    assert [options.context for options in given[:: len(given) // 6]][:3] == [2, 1, 2]
+    given[2 * len(given) // 6 :] = []
     many = command("--beam", 4, "--phone-bonus", 3)
     one = command("--beam", 4, "--grammar", path, "--phone-bonus", 3)
     free = command("--beam", 4, "--grammar", path, "--grammar-scale", 0, "--phone-bonus", 3)

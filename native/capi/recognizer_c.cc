@@ -13,31 +13,26 @@
 #include <utility>
 #include <vector>
 
-#include "../common/limits.h"
 #include "../decoder/grammar.h"
 #include "../model/engine.h"
 #include "../recognizer/recognizer.h"
-
-#define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
+#include "errors.h"
 
 namespace {
 
+using tetraphone::Checked;
+using tetraphone::Code;
 using tetraphone::Error;
 using tetraphone::ErrorCode;
+using tetraphone::Fail;
 using tetraphone::Failure;
+using tetraphone::kNoMemory;
 using tetraphone::Phone;
 using tetraphone::Recognizer;
 using tetraphone::Result;
 using tetraphone::Stream;
 
 thread_local std::string last_error;
-
-int Fail(const Error& error) {
-  last_error = error.message;
-  return -static_cast<int>(error.code);
-}
-
-int Code(const Failure& failure) { return failure ? Fail(*failure) : 0; }
 
 // What was computed and did not fit the caller's memory yet.
 struct OpenStream {
@@ -93,7 +88,6 @@ Handles<OpenStream>& Streams() {
   return *handles;
 }
 
-const Error kNoMemory{ErrorCode::kOutOfMemory, "out of memory"};
 const Error kNoHandle{ErrorCode::kClosed, "no such recogniser or stream: it was closed, or never opened"};
 
 // Runs `call` on the object behind a handle; nothing is thrown out of the library.
@@ -105,15 +99,6 @@ auto With(Handles<T>& handles, tetraphone_handle handle, Call call) -> decltype(
     return object == nullptr ? static_cast<Number>(Fail(kNoHandle)) : call(*object);
   } catch (const std::bad_alloc&) {
     return static_cast<Number>(Fail(kNoMemory));
-  }
-}
-
-template <typename Check>
-int Checked(Check check) {
-  try {
-    return Code(check());
-  } catch (const std::bad_alloc&) {
-    return Fail(kNoMemory);
   }
 }
 
@@ -144,65 +129,29 @@ tetraphone_phone ToC(const Phone& phone) { return {phone.index, phone.start, pho
 
 float Same(float value) { return value; }
 
+template <typename Struct>
+Failure CheckSize(const Struct& given, const std::string& name) {
+  if (given.size == sizeof given) return std::nullopt;
+  return Error{ErrorCode::kInvalidArgument, "a " + name + " of " + std::to_string(given.size) + " bytes, here it has " +
+                                                std::to_string(sizeof given) +
+                                                "; build the caller and the library from one version"};
+}
+
+template <std::size_t size>
+int FieldAt(const tetraphone_field (&fields)[size], std::size_t index, tetraphone_field* field) {
+  if (index >= size) return 0;
+  *field = fields[index];
+  return 1;
+}
+
 }  // namespace
 
+int tetraphone::Fail(const Error& error) {
+  last_error = error.message;
+  return -static_cast<int>(error.code);
+}
+
 TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
-
-TETRAPHONE_C_ABI int tetraphone_check_phones(const char* const* symbols, const size_t* sizes, size_t count) {
-  return Checked([&] {
-    std::vector<std::string> phones;
-    for (std::size_t i = 0; i < count; ++i) phones.emplace_back(symbols[i], sizes[i]);
-    return tetraphone::CheckPhones(phones);
-  });
-}
-
-TETRAPHONE_C_ABI int tetraphone_check_features(const char* const* names, const double* values, size_t count) {
-  const auto refusal = [](const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; };
-  return Checked([&]() -> Failure {
-    std::map<std::string, double> given;
-    for (std::size_t i = 0; i < count; ++i) given.emplace(names[i], values[i]);
-    tetraphone::FeatureOptions options;
-    Failure failure;
-    tetraphone::FeatureOptions::ForEach(options, [&](const char* name, auto& value, double, double) {
-      using Value = std::remove_reference_t<decltype(value)>;
-      const auto found = given.extract(name);
-      if (failure) return;
-      if (!found) {
-        failure = refusal(std::string("the feature option ") + name + " is missing");
-        return;
-      }
-      const double number = found.mapped();
-      if (std::is_integral_v<Value> && !(std::abs(number) < 0x1p31 && number == std::trunc(number))) {
-        failure = refusal(std::string(name) + " is no whole number of at most 31 bits; give one");
-        return;
-      }
-      value = static_cast<Value>(number);
-    });
-    if (failure) return failure;
-    if (!given.empty()) return refusal("there is no feature option " + given.begin()->first);
-    return tetraphone::CheckFeatures(options);
-  });
-}
-
-TETRAPHONE_C_ABI int tetraphone_check_network(const char* kind, const char* direction, int64_t inputs, int64_t hidden,
-                                              int64_t layers, int64_t outputs) {
-  return Checked([&] { return tetraphone::CheckNetwork({kind, direction, inputs, hidden, layers, outputs}); });
-}
-
-TETRAPHONE_C_ABI int tetraphone_check_sound(int64_t rate, int64_t channels) {
-  return Checked([&] { return tetraphone::CheckSound(rate, channels); });
-}
-
-TETRAPHONE_C_ABI int tetraphone_check_levels(const double* energies, size_t channels, uint64_t frames,
-                                             double mean_energy, double peak) {
-  return Checked([&] {
-    return tetraphone::CheckLevels({frames, {energies, energies + channels}, mean_energy, peak});
-  });
-}
-
-TETRAPHONE_C_ABI int tetraphone_check_decoded(const uint8_t* begin, size_t size) {
-  return Checked([&] { return tetraphone::CheckDecoded(begin, size); });
-}
 
 TETRAPHONE_C_ABI const char* tetraphone_engine() {
   const Result<const tetraphone::EngineEntry*> active = tetraphone::ActiveEngine();
@@ -225,17 +174,27 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_
   return Loaded([&] { return Recognizer::Load(data, size, name); });
 }
 
+TETRAPHONE_C_ABI int tetraphone_model_info_at(size_t index, tetraphone_field* field) {
+#define TETRAPHONE_ROW(kind, name, value, help) {#name, #kind, "", help},
+  static constexpr tetraphone_field kFields[] = {TETRAPHONE_MODEL_INFO(TETRAPHONE_ROW)};
+#undef TETRAPHONE_ROW
+  return FieldAt(kFields, index, field);
+}
+
+TETRAPHONE_C_ABI int tetraphone_stream_option_at(size_t index, tetraphone_field* field) {
+#define TETRAPHONE_ROW(kind, name, initial, least, greatest, needs_beam, flag, help) {#name, #kind, flag, help},
+  static constexpr tetraphone_field kFields[] = {TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_ROW)};
+#undef TETRAPHONE_ROW
+  return FieldAt(kFields, index, field);
+}
+
 TETRAPHONE_C_ABI int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info) {
   return With(Recognizers(), recognizer, [&](const Recognizer& found) {
-    const tetraphone::ModelInfo& model = found.info();
-    *info = {model.features.sample_rate,
-             static_cast<int32_t>(model.phones.size()),
-             model.features.bands,
-             model.features.hop_ms / 1000,
-             model.frame_shift,
-             model.frame_offset,
-             model.delay,
-             found.model().file_bytes()};
+    if (Failure failure = CheckSize(*info, "tetraphone_model_info")) return Fail(*failure);
+    const tetraphone::Model& model = found.model();
+#define TETRAPHONE_VALUE(kind, name, value, ...) info->name = static_cast<decltype(info->name)>(value);
+    TETRAPHONE_MODEL_INFO(TETRAPHONE_VALUE)
+#undef TETRAPHONE_VALUE
     return 0;
   });
 }
@@ -260,36 +219,91 @@ TETRAPHONE_C_ABI int tetraphone_recognizer_close(tetraphone_handle recognizer) {
   return Recognizers().Remove(recognizer) == nullptr ? Fail(kNoHandle) : 0;
 }
 
+namespace {
+
+void Convert(int32_t from, int* to) { *to = from; }
+void Convert(double from, double* to) { *to = from; }
+void Convert(int32_t from, bool* to) { *to = from != 0; }
+void Convert(const char*, std::shared_ptr<const tetraphone::Grammar>*) {}
+
 // All but the grammar.
-static tetraphone::StreamOptions OptionsOf(const tetraphone_stream_options& options) {
+tetraphone::StreamOptions OptionsOf(const tetraphone_stream_options& options) {
   tetraphone::StreamOptions how;
-  how.decoder = {options.beam, nullptr, options.grammar_scale, options.phone_bonus};
-  how.pause = options.pause;
-  how.keep_bands = options.keep_bands != 0;
-  how.keep_scores = options.keep_scores != 0;
-  how.channel = options.channel;
+#define TETRAPHONE_CONVERT(kind, name, ...) Convert(options.name, &how.decoder.name);
+  TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_CONVERT)
+#undef TETRAPHONE_CONVERT
+#define TETRAPHONE_CONVERT(kind, name, ...) Convert(options.name, &how.name);
+  TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_CONVERT)
+#undef TETRAPHONE_CONVERT
   return how;
 }
 
+Failure CheckSize(const tetraphone_stream_options& options) { return CheckSize(options, "tetraphone_stream_options"); }
+
+// Calls set(kind, field) for the option of that name; the first argument has the kind's type.
+template <typename Set>
+Failure SetOption(tetraphone_stream_options* options, const std::string& option, Set set) {
+  if (Failure failure = CheckSize(*options)) return failure;
+#define TETRAPHONE_SET(kind, name, ...) \
+  if (option == #name) return set(&options->name);
+  TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_SET)
+#undef TETRAPHONE_SET
+  return Error{ErrorCode::kInvalidArgument, "there is no stream option " + option};
+}
+
+}  // namespace
+
 TETRAPHONE_C_ABI int tetraphone_check_options(const tetraphone_stream_options* options) {
   return Checked([&]() -> Failure {
+    if (Failure failure = CheckSize(*options)) return failure;
     tetraphone::StreamOptions how = OptionsOf(*options);
     if (options->grammar != nullptr) how.decoder.grammar = std::make_shared<const tetraphone::Grammar>();
     return CheckOptions(how);
   });
 }
 
-TETRAPHONE_C_ABI void tetraphone_default_options(tetraphone_stream_options* options) {
-  const tetraphone::StreamOptions defaults;
-  *options = {defaults.decoder.beam,        nullptr,        defaults.decoder.grammar_scale,
-              defaults.decoder.phone_bonus, defaults.pause, defaults.keep_bands,
-              defaults.keep_scores,         defaults.channel};
+TETRAPHONE_C_ABI int tetraphone_default_options(tetraphone_stream_options* options) {
+  return Checked([&]() -> Failure {
+    if (Failure failure = CheckSize(*options)) return failure;
+#define TETRAPHONE_DEFAULT(kind, name, initial, ...) options->name = initial;
+    TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_DEFAULT)
+#undef TETRAPHONE_DEFAULT
+    return std::nullopt;
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_set_number(tetraphone_stream_options* options, const char* name, double value) {
+  return Checked([&] {
+    return SetOption(options, name, [&](auto* field) -> Failure {
+      if constexpr (std::is_pointer_v<std::remove_pointer_t<decltype(field)>>) {
+        return Error{ErrorCode::kInvalidArgument, std::string(name) + " is a file, not a number"};
+      } else {
+        if (Failure failure = tetraphone::CheckOption(name, value)) return failure;
+        *field = static_cast<std::remove_pointer_t<decltype(field)>>(value);
+        return std::nullopt;
+      }
+    });
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_set_file(tetraphone_stream_options* options, const char* name, const char* file) {
+  return Checked([&] {
+    return SetOption(options, name, [&](auto* field) -> Failure {
+      if constexpr (std::is_pointer_v<std::remove_pointer_t<decltype(field)>>) {
+        *field = file;
+        return std::nullopt;
+      } else {
+        return Error{ErrorCode::kInvalidArgument, std::string(name) + " is a number, not a file"};
+      }
+    });
+  });
 }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer,
                                                           const tetraphone_stream_options* options) {
   tetraphone_handle handle = 0;
   With(Recognizers(), recognizer, [&](const Recognizer& found) {
+    if (Failure failure = CheckSize(*options)) return Fail(*failure);
     tetraphone::StreamOptions how = OptionsOf(*options);
     if (options->grammar != nullptr) {
       auto grammar = tetraphone::ReadGrammar(options->grammar, found.info().phones);

@@ -11,33 +11,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../common/fields.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef uint64_t tetraphone_handle;
 
+/* The fields of the next two structs; their lists are in fields.h. A struct begins with its own size, which the caller
+ * sets before any call: a library of another version, with other fields, refuses it. */
+#define TETRAPHONE_TYPE_Whole int32_t
+#define TETRAPHONE_TYPE_Real double
+#define TETRAPHONE_TYPE_Switch int32_t    /* 1 or 0 */
+#define TETRAPHONE_TYPE_File const char*  /* its name; null: none */
+#define TETRAPHONE_TYPE_Bytes uint64_t
+#define TETRAPHONE_FIELD(kind, name, ...) TETRAPHONE_TYPE_##kind name;
+
 typedef struct {
-  int32_t sample_rate; /* Hz; any other rate is resampled to it */
-  int32_t phones;
-  int32_t bands;
-  double hop;          /* seconds from one feature frame to the next */
-  double frame_shift;  /* seconds from one network frame to the next */
-  double frame_offset; /* seconds from a network frame's index times frame_shift to the sound it stands for */
-  double delay;        /* seconds from a network frame's start to the last sample that its scores need */
-  uint64_t file_bytes;
+  uint64_t size;
+  TETRAPHONE_MODEL_INFO(TETRAPHONE_FIELD)
 } tetraphone_model_info;
 
 typedef struct {
-  int32_t beam;        /* 0: the best path */
-  const char* grammar; /* a file, OpenFst's text form; null: none; needs a beam */
-  double grammar_scale;
-  double phone_bonus;
-  double pause; /* seconds */
-  int32_t keep_bands;
-  int32_t keep_scores;
-  int32_t channel; /* the one that is heard, counted from 0; -1: the mean of all */
+  uint64_t size;
+  TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_FIELD)
 } tetraphone_stream_options;
+
+typedef struct {
+  const char* name;
+  const char* kind; /* Whole, Real, Switch, File, Bytes */
+  const char* flag; /* of an option: what the usage calls its value; empty: no command has the flag */
+  const char* help;
+} tetraphone_field;
+
+/* The field after the struct's size that stands at `index` in its list: 1, or 0 behind the last. */
+int tetraphone_model_info_at(size_t index, tetraphone_field* field);
+int tetraphone_stream_option_at(size_t index, tetraphone_field* field);
 
 typedef struct {
   int32_t index; /* of the phone, for tetraphone_phone_symbol */
@@ -77,7 +87,11 @@ int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* s
 /* Streams of it go on living. */
 int tetraphone_recognizer_close(tetraphone_handle recognizer);
 
-void tetraphone_default_options(tetraphone_stream_options* options);
+int tetraphone_default_options(tetraphone_stream_options* options);
+/* Sets one by its name, a whole number or a switch too; the name of a file must stay as it is while it is in use. Fails
+ * where no option of that kind has the name. */
+int tetraphone_set_number(tetraphone_stream_options* options, const char* name, double value);
+int tetraphone_set_file(tetraphone_stream_options* options, const char* name, const char* file);
 /* Whether a stream can have such options; the grammar is not read. */
 int tetraphone_check_options(const tetraphone_stream_options* options);
 tetraphone_handle tetraphone_stream_open(tetraphone_handle recognizer, const tetraphone_stream_options* options);

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -39,11 +40,7 @@ A RECORDING is a WAV file of any rate and kind; - is standard input.
       --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
       --channel N          hear this channel of a recording, counted from 0; default: the mean of all
       --microphone         listen until Ctrl-C, with the phones as they come
-      --beam N             search with N prefixes; 0 takes the best path (default %d)
-      --grammar FILE       allow and weigh phone sequences by an OpenFst text file; needs --beam
-      --grammar-scale X    weight of the grammar's costs (default %g)
-      --phone-bonus X      added to the log score of each phone (default %g); needs --beam
-  -h, --help               this text
+%s  -h, --help               this text
       --version            the version
 
 Exit status: 0; 1 with a sentence on standard error that says what is wrong; 2 for a wrong usage.
@@ -94,15 +91,22 @@ T Number(const char* name, const std::string& text, T least, T greatest) {
   if (error == std::errc() && stop == end && value >= least && value <= greatest) return value;
   std::ostringstream says;
   says.imbue(std::locale::classic());
+  says.precision(10);
   says << "--" << name << " is \"" << text << "\"; give a " << (std::is_integral_v<T> ? "whole " : "") << "number from "
        << least << " to " << greatest;
   WrongUsage(says.str());
 }
 
 // A file's name, which may not be empty.
-std::string Path(const char* name, const std::string& text) {
-  if (text.empty()) WrongUsage(std::string(name) + " is empty (\"\"); give the name of a file");
+std::string Path(const std::string& name, const std::string& text) {
+  if (text.empty()) WrongUsage(name + " is empty (\"\"); give the name of a file");
   return text;
+}
+
+std::string FlagOf(const OptionRow& row) {
+  std::string flag = row.name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
 }
 
 Format FormatOf(const std::string& name) {
@@ -116,31 +120,82 @@ Format FormatOf(const std::string& name) {
   WrongUsage("--format is " + name + "; give text, json, audacity or textgrid");
 }
 
+constexpr int kWidth = 120;
+constexpr int kIndent = 27;
+
+// The usage of the options of fields.h, wrapped.
+std::string StreamUsage() {
+  std::ostringstream usage;
+  usage.imbue(std::locale::classic());
+  for (const OptionRow& row : kOptionRows) {
+    if (*row.flag == 0) continue;
+    std::ostringstream help;
+    help << row.help;
+    if (row.kind != OptionKind::kFile) help << " Default: " << row.initial << ".";
+    std::string line = "      --" + FlagOf(row) + " " + row.flag + " ";
+    line.resize(std::max<std::size_t>(line.size(), kIndent), ' ');
+    std::istringstream words(help.str());
+    std::size_t column = line.size();
+    for (std::string word; words >> word;) {
+      if (column + word.size() > kWidth) {
+        line.back() = '\n';
+        line += std::string(kIndent, ' ');
+        column = kIndent;
+      }
+      line += word + " ";
+      column += word.size() + 1;
+    }
+    line.back() = '\n';
+    usage << line;
+  }
+  return usage.str();
+}
+
 std::string Usage() {
-  const DecoderOptions defaults;
-  char text[2 * sizeof kUsage];
-  std::snprintf(text, sizeof text, kUsage, defaults.beam, defaults.grammar_scale, defaults.phone_bonus);
-  return text;
+  std::string usage = kUsage;
+  return usage.replace(usage.find("%s"), 2, StreamUsage());
+}
+
+// One option of fields.h from the command line.
+void SetOption(const OptionRow& row, const char* text, Options* options) {
+  const std::string flag = FlagOf(row);
+  const auto set = [&](const char* name, auto* field) {
+    using Field = std::remove_pointer_t<decltype(field)>;
+    if (std::strcmp(name, row.name) != 0) return;
+    if constexpr (std::is_same_v<Field, int> || std::is_same_v<Field, double>) {
+      *field = Number(flag.c_str(), text, static_cast<Field>(row.least), static_cast<Field>(row.greatest));
+    } else if constexpr (!std::is_same_v<Field, bool>) {
+      options->grammar = Path("--" + flag, text);
+    }
+  };
+#define TETRAPHONE_SET(kind, name, ...) set(#name, &options->stream.decoder.name);
+  TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_SET)
+#undef TETRAPHONE_SET
+#define TETRAPHONE_SET(kind, name, ...) set(#name, &options->stream.name);
+  TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_SET)
+#undef TETRAPHONE_SET
 }
 
 Options Parse(int count, char** arguments) {
-  enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kBeam, kGrammar, kGrammarScale, kPhoneBonus, kVersion };
-  constexpr option kLong[] = {{"model", required_argument, nullptr, 'm'},
-                              {"format", required_argument, nullptr, 'f'},
-                              {"json", no_argument, nullptr, kJsonFlag},
-                              {"raw", required_argument, nullptr, kRaw},
-                              {"channel", required_argument, nullptr, kChannel},
-                              {"microphone", no_argument, nullptr, kMicrophone},
-                              {"beam", required_argument, nullptr, kBeam},
-                              {"grammar", required_argument, nullptr, kGrammar},
-                              {"grammar-scale", required_argument, nullptr, kGrammarScale},
-                              {"phone-bonus", required_argument, nullptr, kPhoneBonus},
-                              {"help", no_argument, nullptr, 'h'},
-                              {"version", no_argument, nullptr, kVersion},
-                              {}};
+  enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kVersion, kStream };
+  std::vector<option> flags = {{"model", required_argument, nullptr, 'm'},
+                               {"format", required_argument, nullptr, 'f'},
+                               {"json", no_argument, nullptr, kJsonFlag},
+                               {"raw", required_argument, nullptr, kRaw},
+                               {"channel", required_argument, nullptr, kChannel},
+                               {"microphone", no_argument, nullptr, kMicrophone},
+                               {"help", no_argument, nullptr, 'h'},
+                               {"version", no_argument, nullptr, kVersion}};
+  std::list<std::string> names;
+  for (const OptionRow& row : kOptionRows) {
+    if (*row.flag == 0) continue;
+    names.push_back(FlagOf(row));
+    flags.push_back({names.back().c_str(), required_argument, nullptr, kStream + static_cast<int>(&row - kOptionRows)});
+  }
+  flags.push_back({});
   Options options;
   if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
-  for (int key; (key = getopt_long(count, arguments, "m:f:h", kLong, nullptr)) != -1;) {
+  for (int key; (key = getopt_long(count, arguments, "m:f:h", flags.data(), nullptr)) != -1;) {
     switch (key) {
       case 'm':
         options.model = Path("--model", optarg);
@@ -160,23 +215,15 @@ Options Parse(int count, char** arguments) {
       case kMicrophone:
         options.microphone = true;
         break;
-      case kBeam:
-        options.stream.decoder.beam = Number("beam", optarg, 0, kMostBeam);
-        break;
-      case kGrammar:
-        options.grammar = Path("--grammar", optarg);
-        break;
-      case kGrammarScale:
-        options.stream.decoder.grammar_scale = Number("grammar-scale", optarg, 0.0, kMostWeight);
-        break;
-      case kPhoneBonus:
-        options.stream.decoder.phone_bonus = Number("phone-bonus", optarg, -kMostWeight, kMostWeight);
-        break;
       case 'h':
         PrintAndExit(Usage());
       case kVersion:
         PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
       default:
+        if (key >= kStream) {
+          SetOption(kOptionRows[key - kStream], optarg, &options);
+          break;
+        }
         std::exit((std::fputs("--help shows the usage\n", stderr), 2));
     }
   }

@@ -30,7 +30,7 @@ double LogAdd(double a, double b) {
 class Beam final : public Search {
  public:
   Beam(std::size_t phones, const DecoderOptions& options)
-      : Search(phones + 1),
+      : Search(phones, options),
         options_(options),
         log_posteriors_(phones + 1),
         posteriors_(phones + 1),

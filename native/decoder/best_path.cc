@@ -43,6 +43,8 @@ class BestPath final : public Search {
 
 }  // namespace
 
-std::unique_ptr<Search> NewBestPath(std::size_t phones) { return std::make_unique<BestPath>(phones + 1); }
+std::unique_ptr<Search> NewBestPath(std::size_t phones, const DecoderOptions& options) {
+  return std::make_unique<BestPath>(phones, options);
+}
 
 }  // namespace tetraphone

@@ -1,6 +1,9 @@
 #include "decoder.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "../common/limits.h"
@@ -13,29 +16,39 @@ namespace {
 
 Error Refusal(const std::string& what) { return Error{ErrorCode::kInvalidArgument, what}; }
 
+// An option's name in a sentence.
+std::string Spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 }  // namespace
 
+Failure CheckOption(const std::string& name, double value) {
+  const OptionRow* const row = std::find_if(std::begin(kOptionRows), std::end(kOptionRows),
+                                            [&](const OptionRow& one) { return one.name == name; });
+  if (row == std::end(kOptionRows)) return Refusal("there is no option " + name);
+  const bool whole = row->kind != OptionKind::kReal;
+  if (value >= row->least && value <= row->greatest && (!whole || value == std::trunc(value))) return std::nullopt;
+  const std::string range = Text(row->least) + " to " + Text(row->greatest);
+  return Refusal("a " + Spaced(name) + " of " + Text(value) + "; give " + range);
+}
+
 Failure CheckOptions(const DecoderOptions& options) {
-  if (options.beam < 0 || options.beam > kMostBeam) {
-    return Refusal("a beam of " + std::to_string(options.beam) + "; give 1 to " + std::to_string(kMostBeam) +
-                   ", or 0 for the best path");
-  }
-  const std::string weight = std::to_string(static_cast<int>(kMostWeight));
-  if (!(options.grammar_scale >= 0.0 && options.grammar_scale <= kMostWeight)) {
-    return Refusal("a grammar scale of " + Text(options.grammar_scale) + "; give 0 to " + weight);
-  }
-  if (!(std::fabs(options.phone_bonus) <= kMostWeight)) {
-    return Refusal("a phone bonus of " + Text(options.phone_bonus) + "; give -" + weight + " to " + weight);
-  }
-  if (options.context < 0 || options.context > kMostContext) {
-    return Refusal("a context of " + std::to_string(options.context) + " phones; give 0 to " +
-                   std::to_string(kMostContext));
-  }
-  if (options.beam == 0) {
-    if (options.grammar) return Refusal("a grammar without a beam; give a beam too, such as 8");
-    if (options.phone_bonus != 0.0) return Refusal("a phone bonus without a beam; give a beam too, such as 8");
-  }
-  return std::nullopt;
+  Failure failure;
+  const auto check = [&](const char* name, auto value, auto initial, bool needs_beam) {
+    if (failure) return;
+    if constexpr (std::is_arithmetic_v<decltype(value)>) failure = CheckOption(name, value);
+    if (!failure && needs_beam && options.beam == 0 && value != initial) {
+      failure = Refusal("a " + Spaced(name) + " without a beam; give a beam too, such as 8");
+    }
+  };
+  const DecoderOptions defaults;
+#define TETRAPHONE_CHECK(kind, name, initial, least, greatest, needs_beam, ...) \
+  check(#name, options.name, defaults.name, needs_beam);
+  TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_CHECK)
+#undef TETRAPHONE_CHECK
+  return failure;
 }
 
 Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options) {
@@ -43,7 +56,7 @@ Result<Decoder> Decoder::Make(std::size_t phones, const DecoderOptions& options)
     return Refusal("a decoder of " + std::to_string(phones) + " phones; give 1 to " + std::to_string(kMostPhones));
   }
   if (Failure failure = CheckOptions(options)) return *failure;
-  if (options.beam == 0) return Decoder(NewBestPath(phones));
+  if (options.beam == 0) return Decoder(NewBestPath(phones, options));
   if (options.grammar && options.grammar->phones != phones) {
     return Refusal("a grammar of " + std::to_string(options.grammar->phones) + " phones for a model of " +
                    std::to_string(phones) + "; read it with the model's phones");

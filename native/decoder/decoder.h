@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "../common/fields.h"
+#include "../common/limits.h"
 #include "../common/result.h"
 
 namespace tetraphone {
@@ -29,17 +31,38 @@ class Grammar;
 
 Result<std::shared_ptr<const Grammar>> ReadGrammar(const std::string& path, const std::vector<std::string>& phones);
 
+// Members of options, from the lists of fields.h.
+#define TETRAPHONE_MEMBER_Whole(name, initial) int name = initial;
+#define TETRAPHONE_MEMBER_Real(name, initial) double name = initial;
+#define TETRAPHONE_MEMBER_Switch(name, initial) bool name = initial;
+#define TETRAPHONE_MEMBER_File(name, initial) std::shared_ptr<const Grammar> name;
+#define TETRAPHONE_MEMBER(kind, name, initial, ...) TETRAPHONE_MEMBER_##kind(name, initial)
+
 struct DecoderOptions {
-  int beam = 0;                            // prefixes kept, see CheckOptions; 0: the best path
-  std::shared_ptr<const Grammar> grammar;  // needs a beam
-  double grammar_scale = 0.3;              // weight of the grammar's costs; a bigram's full weight deletes phones
-  double phone_bonus = 0.0;                // added to the log score of each phone, against deletions
-  // Of prefixes that end in the same phones (this many, at most kMostContext) at the same place in the grammar, the
-  // best alone is kept: a narrow beam then searches as well as one many times as wide, and phones are final soon. 0
-  // keeps all.
-  int context = 2;
+  TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_MEMBER)
 };
 
+enum class OptionKind { kWhole, kReal, kSwitch, kFile };
+
+struct OptionRow {
+  const char* name;
+  OptionKind kind;
+  double initial;
+  double least;
+  double greatest;
+  bool needs_beam;
+  const char* flag;
+  const char* help;
+};
+
+constexpr OptionRow kOptionRows[] = {
+#define TETRAPHONE_ROW(kind, name, ...) {#name, OptionKind::k##kind, __VA_ARGS__},
+    TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_ROW)
+#undef TETRAPHONE_ROW
+};
+
+// Whether an option, not a file, may be this number.
+Failure CheckOption(const std::string& name, double value);
 // Whether a decoder can have such options, but for the number of the grammar's phones.
 Failure CheckOptions(const DecoderOptions& options);
 

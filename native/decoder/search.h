@@ -32,11 +32,19 @@ inline std::size_t Greatest(const float* scores, std::size_t outputs) {
 // Counts frames and keeps final tokens.
 class Search {
  public:
-  explicit Search(std::size_t outputs) : outputs_(outputs) {}
+  Search(std::size_t phones, const DecoderOptions& options)
+      : outputs_(phones + 1), blank_shift_(static_cast<float>(options.blank_shift)) {
+    if (blank_shift_ != 0) shifted_.resize(outputs_);
+  }
   virtual ~Search() = default;
 
   void Accept(const float* scores) {
     if (finished_) return;
+    if (!shifted_.empty()) {
+      std::copy_n(scores, outputs_, shifted_.begin());
+      shifted_[0] += blank_shift_;
+      scores = shifted_.data();
+    }
     Step(scores);
     ++frames_;
   }
@@ -67,7 +75,7 @@ class Search {
   std::int64_t frames() const { return frames_; }
 
   // With the object itself.
-  virtual std::size_t heap_bytes() const { return sizeof *this + HeapBytes(final_); }
+  virtual std::size_t heap_bytes() const { return sizeof *this + HeapBytes(final_, shifted_); }
 
   std::int64_t TrailingSilence() const {
     const std::vector<Token> pending = Provisional();
@@ -96,12 +104,14 @@ class Search {
     return token;
   }
 
+  const float blank_shift_;
+  std::vector<float> shifted_;  // a frame's scores; empty without a shift
   std::int64_t last_ = -1;  // the last final token's
   bool finished_ = false;
   std::vector<Token> final_;
 };
 
-std::unique_ptr<Search> NewBestPath(std::size_t phones);
+std::unique_ptr<Search> NewBestPath(std::size_t phones, const DecoderOptions& options);
 std::unique_ptr<Search> NewBeam(std::size_t phones, const DecoderOptions& options);
 
 }  // namespace tetraphone

@@ -302,14 +302,10 @@ Result<Recognizer> Recognizer::Load(const std::uint8_t* data, std::size_t size, 
 }
 
 Failure CheckOptions(const StreamOptions& options) {
-  if (!(options.pause >= 0) || std::isinf(options.pause)) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "pause is " + Text(options.pause) + "; give seconds, at least 0"};
-  }
-  if (options.channel < -1) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "channel is " + std::to_string(options.channel) + "; give one from 0 on, or -1 for the mean of all"};
-  }
+#define TETRAPHONE_CHECK(kind, name, ...) \
+  if (Failure failure = CheckOption(#name, options.name)) return failure;
+  TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_CHECK)
+#undef TETRAPHONE_CHECK
   return CheckOptions(options.decoder);
 }
 

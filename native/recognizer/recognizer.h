@@ -39,12 +39,10 @@ struct Phone {
   double confidence;  // the chance that it is right, 0 to 1, as calibrated on held-out data when the model was exported
 };
 
+// And pause, keep_bands, keep_scores, channel: see fields.h.
 struct StreamOptions {
   DecoderOptions decoder;
-  double pause = 0.6;        // seconds without a phone after which Paused() says so
-  bool keep_bands = false;   // for TakeBands
-  bool keep_scores = false;  // for TakeScores
-  int channel = -1;          // the one that is heard, counted from 0; -1: the mean of all
+  TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_MEMBER)
 };
 
 // Whether a stream can have such options, but for the number of the grammar's phones.

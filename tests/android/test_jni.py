@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tetraphone.recognition.recognizer import fields_of
+
 ROOT = Path(__file__).parents[2]
 CROSS = Path("/usr/aarch64-linux-gnu/include")
 GLUE = ROOT / "android_demo/recognizer/src/main/cpp/jni.cc"
+CLASS = ROOT / "android_demo/recognizer/src/main/kotlin/org/tetraphone/PhonemeRecognizer.kt"
 SOURCES = (GLUE, ROOT / "native/capi/recognizer_c.cc", ROOT / "native/kernels/dispatch.cc")
 
 
@@ -52,9 +55,18 @@ def test_compiles_for_android(source: Path, tmp_path: Path) -> None:
         assert sorted(name for name in defined if not name.startswith("_Z")) == ["JNI_OnLoad", "JNI_OnUnload"]
 
 
+def test_the_class_names_what_the_library_lists() -> None:
+    """The scores are not for Kotlin."""
+    kotlin = CLASS.read_text(encoding="utf-8")
+    named = re.findall(r'^ +"(\w+)" to ', kotlin, flags=re.MULTILINE)
+    assert sorted([*named, "keep_scores"]) == sorted(row.name.decode() for row in fields_of("stream_option"))
+    read = re.findall(r'number\("(\w+)"\)', kotlin)
+    assert sorted(read) == sorted(row.name.decode() for row in fields_of("model_info"))
+
+
 def test_glue_and_class_agree() -> None:
     """Every native of the class is registered by its name, and nothing else."""
-    kotlin = (ROOT / "android_demo/recognizer/src/main/kotlin/org/tetraphone/PhonemeRecognizer.kt").read_text()
+    kotlin = CLASS.read_text(encoding="utf-8")
     declared = re.findall(r"external fun (\w+)\(", kotlin)
     registered = re.findall(r'Method\("(\w+)"', GLUE.read_text())
     assert len(declared) > 10

@@ -201,18 +201,21 @@ def test_numbers_of_numpy_are_numbers() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"beam": -1}, "a beam of -1; give 1 to 256, or 0 for the best path"),
+        ({"beam": -1}, "a beam of -1; give 0 to 256"),
         ({"beam": 257}, "a beam of 257;"),
         ({"beam": 2**32 + 8}, "beam is 4294967304; give a whole number of at most 31 bits"),
         ({"beam": 8, "grammar_scale": -0.1}, "a grammar scale of -0.1"),
         ({"beam": 8, "grammar_scale": math.nan}, "a grammar scale of nan"),
         ({"beam": 8, "phone_bonus": math.inf}, "a phone bonus of inf"),
         ({"beam": 8, "phone_bonus": 1e300}, r"a phone bonus of 1e\+300; give"),
+        ({"context": 5}, "a context of 5; give 0 to 4"),
+        ({"blank_shift": -1001.0}, "a blank shift of -1001.0*; give -1000 to 1000"),
+        ({"blank_shift": math.nan}, "a blank shift of -?nan"),
         ({"beam": 0, "phone_bonus": 1.0}, "a phone bonus without a beam; give a beam too"),
         ({"beam": 0, "grammar": Path("a.fst")}, "a grammar without a beam; give a beam too"),
-        ({"pause": -1.0}, "pause is -1; give seconds"),
-        ({"pause": math.inf}, "pause is inf"),
-        ({"pause": math.nan}, "pause is -?nan"),
+        ({"pause": -1.0}, "a pause of -1.0*; give 0 to 1000000000"),
+        ({"pause": math.inf}, "a pause of inf"),
+        ({"pause": math.nan}, "a pause of -?nan"),
     ],
 )
 def test_decoding_that_no_stream_can_do_is_refused_before_a_model_is_loaded(options: dict[str, Any], says: str) -> None:

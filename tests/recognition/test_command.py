@@ -77,6 +77,9 @@ RANGES = {
     "--beam": ("8x", "-1", "257", "x", "", "99999999999", "a whole number from 0 to 256"),
     "--grammar-scale": ("-0.1", "1000.1", "nan", "inf", "0,3", "", "a number from 0 to 1000"),
     "--phone-bonus": ("-1001", "1001", "1e999", "x", "", "a number from -1000 to 1000"),
+    "--context": ("-1", "5", "2.0", "", "a whole number from 0 to 4"),
+    "--blank-shift": ("-1001", "nan", "", "a number from -1000 to 1000"),
+    "--pause": ("-0.1", "inf", "", "a number from 0 to 1000000000"),
 }
 """Values that an option refuses, and what it takes."""
 

@@ -119,7 +119,7 @@ def test_values_that_would_be_taken_for_others_are_refused(recognizer: Recognize
         stream.accept(samples.astype(np.float64)[::1], 16000.0)  # type: ignore[arg-type]
     for options, says in (
         ({"beam": 2**32}, "beam is"),
-        ({"pause": float("nan")}, "pause is"),
+        ({"pause": float("nan")}, "a pause of nan"),
         ({"phone_bonus": 1.0}, "without a beam"),
         ({"grammar": Path("a\0b"), "beam": 4}, "zero byte"),
     ):

@@ -200,6 +200,18 @@ TEST(Decoder, GivesTheSameBitsOnEveryProcessor) {
   EXPECT_EQ(HashOf(Decoded(noise, options)), 0x43f604b7d1fb6050u);
 }
 
+TEST(Decoder, TheBlankIsShiftedBeforeTheSearch) {
+  for (Case item : Cases()) {
+    Scores scores = AnyScores(1, 200);
+    item.options.blank_shift = -1.5;
+    const std::uint64_t shifted = HashOf(Decoded(scores, item.options));
+    item.options.blank_shift = 0;
+    EXPECT_NE(HashOf(Decoded(scores, item.options)), shifted) << item.name;
+    for (auto& frame : scores) frame[0] -= 1.5f;
+    EXPECT_EQ(HashOf(Decoded(scores, item.options)), shifted) << item.name;
+  }
+}
+
 TEST(Decoder, RefusesImpossibleOptions) {
   const auto refusal = [](std::size_t phones, const std::function<void(DecoderOptions*)>& change) {
     DecoderOptions options;
@@ -216,6 +228,7 @@ TEST(Decoder, RefusesImpossibleOptions) {
   EXPECT_TRUE(has(refusal(3, [](auto* o) { o->grammar_scale = NAN; }), "a grammar scale of nan"));
   EXPECT_TRUE(has(refusal(3, [](auto* o) { o->phone_bonus = HUGE_VAL; }), "a phone bonus of inf"));
   EXPECT_TRUE(has(refusal(3, [](auto* o) { o->context = 5; }), "a context of 5"));
+  EXPECT_TRUE(has(refusal(3, [](auto* o) { o->blank_shift = 1001; }), "a blank shift of 1001"));
   EXPECT_TRUE(has(refusal(3, [&](auto* o) { o->grammar = grammar; }), "without a beam"));
   EXPECT_TRUE(has(refusal(4, [&](auto* o) { o->grammar = grammar, o->beam = 8; }), "of 3 phones for a model of 4"));
   EXPECT_EQ(refusal(3, [&](auto* o) { o->grammar = grammar, o->beam = 256; }), "");

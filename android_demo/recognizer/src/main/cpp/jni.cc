@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <list>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -104,18 +106,25 @@ void CloseRecognizer(JNIEnv* env, jobject, jlong recognizer) {
   Checked(env, tetraphone_recognizer_close(Handle(recognizer)));
 }
 
-// In the order of PhonemeRecognizer.kt's readInfo.
+// The names of Info's numbers, with blanks between.
+jbyteArray InfoNames(JNIEnv* env, jobject) {
+  return Guarded(env, [&]() -> jbyteArray {
+    std::string names;
+    tetraphone_field field;
+    for (std::size_t i = 0; tetraphone_model_info_at(i, &field) == 1; ++i) {
+      names += (i == 0 ? "" : " ") + std::string(field.name);
+    }
+    return Bytes(env, names);
+  });
+}
+
 jdoubleArray Info(JNIEnv* env, jobject, jlong recognizer) {
   tetraphone_model_info info;
+  info.size = sizeof info;
   if (Checked(env, tetraphone_recognizer_info(Handle(recognizer), &info)) < 0) return nullptr;
-  const jdouble numbers[] = {static_cast<double>(info.sample_rate),
-                             static_cast<double>(info.bands),
-                             info.hop,
-                             info.frame_shift,
-                             info.frame_offset,
-                             info.delay,
-                             static_cast<double>(info.file_bytes),
-                             static_cast<double>(info.phones)};
+#define TETRAPHONE_NUMBER(kind, name, ...) static_cast<jdouble>(info.name),
+  const jdouble numbers[] = {TETRAPHONE_MODEL_INFO(TETRAPHONE_NUMBER)};
+#undef TETRAPHONE_NUMBER
   jdoubleArray array = env->NewDoubleArray(std::size(numbers));
   if (array != nullptr) env->SetDoubleArrayRegion(array, 0, std::size(numbers), numbers);
   return array;
@@ -127,15 +136,39 @@ jbyteArray Symbol(JNIEnv* env, jobject, jlong recognizer, jint index) {
   return Checked(env, code) < 0 ? nullptr : Bytes(env, symbol);
 }
 
-jlong Open(JNIEnv* env, jobject, jlong recognizer, jboolean has_beam, jint beam, jboolean has_pause, jdouble pause,
-           jboolean keep_bands, jboolean has_channel, jint channel) {
-  tetraphone_stream_options options;
-  tetraphone_default_options(&options);
-  if (has_beam) options.beam = beam;
-  if (has_pause) options.pause = pause;
-  options.keep_bands = keep_bands;
-  if (has_channel) options.channel = channel;
-  return Opened(env, tetraphone_stream_open(Handle(recognizer), &options));
+// Item `index` of an array of texts; null stays null.
+std::optional<std::string> TextAt(JNIEnv* env, jobjectArray texts, jsize index) {
+  auto* bytes = static_cast<jbyteArray>(env->GetObjectArrayElement(texts, index));
+  if (bytes == nullptr) return std::nullopt;
+  std::string text = Text(env, bytes);
+  env->DeleteLocalRef(bytes);
+  return text;
+}
+
+// The options that differ from the defaults, by their names: a file where files has one, else a number.
+jlong Open(JNIEnv* env, jobject, jlong recognizer, jobjectArray names, jdoubleArray numbers, jobjectArray files) {
+  return Guarded(env, [&]() -> jlong {
+    tetraphone_stream_options options;
+    options.size = sizeof options;
+    if (Checked(env, tetraphone_default_options(&options)) < 0) return 0;
+    std::list<std::string> kept;
+    for (jsize i = 0; i < env->GetArrayLength(names); ++i) {
+      const std::string name = TextAt(env, names, i).value_or("");
+      if (const auto file = TextAt(env, files, i)) {
+        if (file->find('\0') != std::string::npos) {
+          Throw(env, "the name of the " + name + "'s file has a zero byte; give the name of a file");
+          return 0;
+        }
+        kept.push_back(*file);
+        if (Checked(env, tetraphone_set_file(&options, name.c_str(), kept.back().c_str())) < 0) return 0;
+        continue;
+      }
+      jdouble number = 0;
+      env->GetDoubleArrayRegion(numbers, i, 1, &number);
+      if (Checked(env, tetraphone_set_number(&options, name.c_str(), number)) < 0) return 0;
+    }
+    return Opened(env, tetraphone_stream_open(Handle(recognizer), &options));
+  });
 }
 
 void Close(JNIEnv* env, jobject, jlong stream) { Checked(env, tetraphone_stream_close(Handle(stream))); }
@@ -280,9 +313,10 @@ bool Register(JNIEnv* env, jclass natives) {
       Method("load", "([B)J", Load),
       Method("loadBytes", "([B[B)J", LoadBytes),
       Method("closeRecognizer", "(J)V", CloseRecognizer),
+      Method("infoNames", "()[B", InfoNames),
       Method("info", "(J)[D", Info),
       Method("symbol", "(JI)[B", Symbol),
-      Method("open", "(JZIZDZZI)J", Open),
+      Method("open", "(J[[B[D[[B)J", Open),
       Method("close", "(J)V", Close),
       Method("accept", "(J[SIII)V", AcceptShorts),
       Method("accept", "(J[FIII)V", AcceptFloats),

@@ -28,15 +28,12 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     init {
         try {
             model = readInfo(recognizer)
+            val given = options.named()
             stream = Native.open(
                 recognizer,
-                options.beam != null,
-                options.beam ?: 0,
-                options.pause != null,
-                options.pause ?: 0.0,
-                options.keepBands,
-                options.channel != null,
-                options.channel ?: 0,
+                given.keys.map { it.toByteArray() }.toTypedArray(),
+                given.values.map { (it as? Number)?.toDouble() ?: 0.0 }.toDoubleArray(),
+                given.values.map { (it as? File)?.path?.toByteArray() }.toTypedArray(),
             )
         } finally {
             if (stream == 0L) Native.closeRecognizer(recognizer)
@@ -125,15 +122,34 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     )
 
     /**
-     * null: the default of the C++ recogniser, which alone knows it. [channel] is the one that is heard, counted from
-     * 0; by default the mean of all.
+     * null: the default of the C++ recogniser, which alone knows it. [grammar] is a file in OpenFst's text form, over
+     * the model's phones; it and [phoneBonus] need a [beam]. [channel] is the one that is heard, counted from 0; by
+     * default the mean of all. The rest is explained in native/common/fields.h.
      */
     data class Options(
         val beam: Int? = null,
         val pause: Double? = null,
         val keepBands: Boolean = false,
         val channel: Int? = null,
-    )
+        val grammar: File? = null,
+        val grammarScale: Double? = null,
+        val phoneBonus: Double? = null,
+        val context: Int? = null,
+        val blankShift: Double? = null,
+    ) {
+        /** What is given, by its name in native/common/fields.h: numbers and files. */
+        internal fun named(): Map<String, Any> = listOf(
+            "beam" to beam,
+            "pause" to pause,
+            "keep_bands" to if (keepBands) 1 else 0,
+            "channel" to channel,
+            "grammar" to grammar,
+            "grammar_scale" to grammarScale,
+            "phone_bonus" to phoneBonus,
+            "context" to context,
+            "blank_shift" to blankShift,
+        ).mapNotNull { (name, value) -> value?.let { name to it } }.toMap()
+    }
 
     class RecognizerException(message: String) : Exception(message)
 
@@ -155,9 +171,20 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         val nativeBytes: Long get() = Native.heapBytes()
 
         private fun readInfo(recognizer: Long): ModelInfo {
-            val n = Native.info(recognizer)
-            val phones = List(n[7].toInt()) { String(Native.symbol(recognizer, it)) }
-            return ModelInfo(n[0].toInt(), n[1].toInt(), n[2], n[3], n[4], n[5], n[6].toLong(), phones)
+            val names = String(Native.infoNames()).split(' ')
+            val numbers = names.zip(Native.info(recognizer).asList()).toMap()
+            fun number(name: String) = numbers[name]
+                ?: throw RecognizerException("the library tells no $name of a model; build both from one version")
+            return ModelInfo(
+                sampleRate = number("sample_rate").toInt(),
+                bands = number("bands").toInt(),
+                hop = number("hop"),
+                frameShift = number("frame_shift"),
+                frameOffset = number("frame_offset"),
+                delay = number("delay"),
+                fileBytes = number("file_bytes").toLong(),
+                phones = List(number("phones").toInt()) { String(Native.symbol(recognizer, it)) },
+            )
         }
     }
 
@@ -170,17 +197,14 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         external fun load(path: ByteArray): Long
         external fun loadBytes(model: ByteArray, name: ByteArray): Long
         external fun closeRecognizer(recognizer: Long)
+        external fun infoNames(): ByteArray
         external fun info(recognizer: Long): DoubleArray
         external fun symbol(recognizer: Long, index: Int): ByteArray
         external fun open(
             recognizer: Long,
-            hasBeam: Boolean,
-            beam: Int,
-            hasPause: Boolean,
-            pause: Double,
-            keepBands: Boolean,
-            hasChannel: Boolean,
-            channel: Int,
+            names: Array<ByteArray>,
+            numbers: DoubleArray,
+            files: Array<ByteArray?>,
         ): Long
         external fun close(stream: Long)
         external fun accept(stream: Long, samples: ShortArray, count: Int, rate: Int, channels: Int)

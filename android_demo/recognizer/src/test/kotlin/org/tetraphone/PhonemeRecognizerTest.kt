@@ -253,6 +253,29 @@ class PhonemeRecognizerTest {
     }
 
     @Test
+    fun optionsReachTheDecoder() {
+        assertEquals(emptyList<Phone>(), alone(options = Options(blankShift = 1000.0)))
+        assertTrue(alone(options = Options(blankShift = -1000.0)).size > alone().size)
+        val only = PhonemeRecognizer(int8).use { it.info.phones[3] }
+        val grammar = File.createTempFile("grammar ü", ".fst").apply { writeText("0 0 $only 0\n0 0\n") }
+        val allowed = Options(beam = 4, phoneBonus = 3.0, grammar = grammar)
+        assertEquals(setOf(only), alone(options = allowed).map { it.symbol }.toSet())
+        grammar.delete()
+        val (few, many) = listOf(-5.0, 5.0).map { alone(int8, Options(beam = 4, phoneBonus = it, context = 1)).size }
+        assertTrue("$few $many", few < many)
+        for ((options, says) in listOf(
+            Options(beam = 4, grammar = File("none.fst")) to "none.fst",
+            Options(beam = 4, grammar = File("zero\u0000.fst")) to "zero byte",
+            Options(context = 5) to "a context of 5",
+            Options(grammarScale = -1.0) to "a grammar scale of -1",
+            Options(phoneBonus = 1.0) to "without a beam",
+        )) {
+            val told = assertThrows(RecognizerException::class.java) { PhonemeRecognizer(int8, options) }.message!!
+            assertTrue(told, says in told)
+        }
+    }
+
+    @Test
     fun optionsOutOfRangeAreRefused() {
         val bytes = PhonemeRecognizer.nativeBytes
         for (options in listOf(
