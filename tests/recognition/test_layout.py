@@ -81,7 +81,7 @@ def test_options_of_python_are_those_of_the_list_with_their_types_and_help() -> 
     hints = get_type_hints(StreamOptions)
     body = ast.parse(inspect.getsource(StreamOptions)).body[0].body  # type: ignore[attr-defined]
     said = {
-        field.target.id: " ".join(docstring.value.value.split())
+        ast.unparse(field.target): " ".join(ast.literal_eval(docstring.value).split())
         for field, docstring in pairwise(body)
         if isinstance(field, ast.AnnAssign)
     }
