@@ -95,7 +95,7 @@ Failure Model::ReadInfo() {
   if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) {
     return Damaged(name_, failure->message);
   }
-  info_.ForEach([&](const char* name, double& value, const ModelInfo::Range& range) { data.Read(name, &value, range); });
+  info_.ForEach([&](const char* name, double& value, const ModelInfo::Range& may) { data.Read(name, &value, may); });
   auto mean = data.Get<std::vector<float>>("normalisation_mean");
   auto deviation = data.Get<std::vector<float>>("normalisation_deviation");
   if (!data.fault().empty()) return Damaged(name_, data.fault());

@@ -25,7 +25,7 @@ struct ModelInfo {
   double frame_shift = 0;           // seconds from one network frame to the next
   double frame_offset = 0;          // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
   double delay = 0;                 // seconds from a network frame's start to the last sample that its scores need
-  double confidence_slope = 1;      // confidence = sigmoid(slope * logit(posterior) + intercept), fitted on held-out data
+  double confidence_slope = 1;      // confidence = sigmoid(slope * logit(posterior) + intercept): held-out data's fit
   double confidence_intercept = 0;
 
   struct Range {

@@ -117,7 +117,7 @@ def test_channels_that_cancel_out_are_told(model: Path) -> None:
     sound = bursts((0.2, 0.3))
     done = run(model, "--json", "-", content=wav(sound, -sound))
     assert starts(done) == []
-    assert done.stderr.endswith(b"their mean is all but silent; choose one, by --channel 0\n")
+    assert done.stderr.endswith(b'; choose one, by --channel 0 (in a manifest, "channel": 0)\n')
     done = run(model, "--json", "--channel", "0", "-", content=wav(sound, -sound))
     assert (starts(done), done.stderr) == ([0.2], b"")
 

@@ -1,5 +1,5 @@
-// Mutations of a valid .pte file: each is refused with an error, or gives finite scores, the same by every engine that takes
-// it; none crashes, none hangs.
+// Mutations of a valid .pte file: each is refused with an error, or gives finite scores, the same by every engine that
+// takes it; none crashes, none hangs.
 //
 //   mutations FILE COUNT SEED
 //
@@ -87,8 +87,8 @@ std::vector<float> Scores(const Bytes& bytes, const char* engine) {
   return *(*stream)->TakeScores();
 }
 
-// Whether it loads and gives scores. ExecuTorch also refuses faults of what neither engine reads; where both give scores,
-// they are the same.
+// Whether it loads and gives scores. ExecuTorch also refuses faults of what neither engine reads; where both give
+// scores, they are the same.
 bool Runs(const Bytes& bytes) {
   const std::vector<float> scores = Scores(bytes, tetraphone::EngineAt(0)->name);
   for (std::size_t i = 1; tetraphone::EngineAt(i) != nullptr; ++i) {
