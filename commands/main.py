@@ -24,7 +24,7 @@ from tetraphone.common.terminal import (
 )
 
 COMMANDS = {
-    "corpus": ("CorpusCommand", "Make or prepare a corpus, or count its phones."),
+    "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, or count its phones."),
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
     "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
     "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),
@@ -33,7 +33,7 @@ COMMANDS = {
     "recognize": ("Recognize", "Print the phones of a recording or of the microphone, with times."),
     "reproduce": ("Reproduce", "Run a table of experiments: the paper's, or the same on free speech."),
     "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
-    "info": ("Info", "Print versions, and the instruction set of the kernels."),
+    "info": ("Info", "Print versions, the engine that runs models, and the instruction set of the kernels."),
 }
 """The class of each command, in the module of the command's name, and what the list of commands says of it. A module is
 imported when its command is called, so that no command waits for what another needs.
@@ -125,7 +125,7 @@ def _parsed(arguments: list[str]) -> Any:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("tetraphone", description=ABOUT, epilog=epilog, formatter_class=raw)
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help="one of those below")
-    return parser.parse_args(arguments)
+    return _parsed([parser.parse_args(arguments).command])
 
 
 def _by_tyro(command: Any, name: str, arguments: list[str]) -> Any:

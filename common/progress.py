@@ -72,8 +72,8 @@ def say(line: str) -> None:
     """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
     if not _quiet and sys.stderr is not None:
         with suppress(BrokenPipeError):
-            write = sys.modules["tqdm"].tqdm.write if "tqdm" in sys.modules else print  # beside a bar, if there is one
-            write(line, file=sys.stderr)
+            bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+            (bars.write if bars else print)(line, file=sys.stderr)  # above the bar, if there is one
 
 
 class Progress(Generic[T]):

@@ -118,8 +118,8 @@ class StreamOptions:
     phone_bonus: float = _default("phone_bonus")
     """Added to the log score of each phone, against deletions; needs a beam."""
     context: int = _default("context")
-    """Of prefixes that end in the same phones (this many) at the same place in the grammar, the beam search keeps the
-    best alone: a narrow beam then searches as well as a much wider one; 0 keeps all."""
+    """Of prefixes whose last phones (this many) are the same, at the same place in the grammar, the beam search keeps
+    the best alone: a narrow beam then searches as well as a much wider one; 0 keeps all."""
     blank_shift: float = _default("blank_shift")
     """Added to the blank's score in every frame before decoding: below 0 more phones are found, above 0 fewer."""
     pause: float = _default("pause")
@@ -141,7 +141,8 @@ class StreamOptions:
             if isinstance(value, str | Path):
                 setattr(options, name, _path(Path(value)))
             else:
-                setattr(options, name, int32(name, value) if isinstance(value, int) else value)
+                whole = isinstance(getattr(options, name), int)
+                setattr(options, name, int32(name, value) if whole else value)
         return options
 
 

@@ -1,7 +1,6 @@
 #include "recognizer_c.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -154,8 +153,14 @@ int tetraphone::Fail(const Error& error) {
 TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
 
 TETRAPHONE_C_ABI const char* tetraphone_engine() {
-  const Result<const tetraphone::EngineEntry*> active = tetraphone::ActiveEngine();
-  return active ? (*active)->name : (Fail(active.error()), nullptr);
+  const char* name = nullptr;
+  Checked([&]() -> Failure {
+    const Result<const tetraphone::EngineEntry*> active = tetraphone::ActiveEngine();
+    if (!active) return active.error();
+    name = (*active)->name;
+    return std::nullopt;
+  });
+  return name;
 }
 
 TETRAPHONE_C_ABI const char* tetraphone_engine_at(std::size_t index) {
@@ -163,7 +168,9 @@ TETRAPHONE_C_ABI const char* tetraphone_engine_at(std::size_t index) {
   return entry == nullptr ? nullptr : entry->name;
 }
 
-TETRAPHONE_C_ABI int tetraphone_choose_engine(const char* name) { return Code(tetraphone::ChooseEngine(name)); }
+TETRAPHONE_C_ABI int tetraphone_choose_engine(const char* name) {
+  return Checked([&] { return tetraphone::ChooseEngine(name); });
+}
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load(const char* path) {
   return Loaded([&] { return Recognizer::Load(path); });

@@ -9,7 +9,7 @@
  *   kind        Whole, Real, Switch or File
  *   least, greatest  of a number; see limits.h
  *   needs_beam  whether another value than the default is refused without a beam
- *   flag        what the usage of the commands calls the value; empty: the commands have no such flag
+ *   flag        what the usage of the commands calls the value; empty: no flag is made from the list
  *   help        the same sentences as in Python (recognition/recognizer.py) */
 #define TETRAPHONE_DECODER_OPTIONS(X)                                                                                  \
   X(Whole, beam, 0, 0, kMostBeam, false, "N",                                                                          \
@@ -21,8 +21,8 @@
   X(Real, phone_bonus, 0, -kMostWeight, kMostWeight, true, "X",                                                        \
     "Added to the log score of each phone, against deletions; needs a beam.")                                          \
   X(Whole, context, 2, 0, kMostContext, false, "N",                                                                    \
-    "Of prefixes that end in the same phones (this many) at the same place in the grammar, the beam search keeps the " \
-    "best alone: a narrow beam then searches as well as a much wider one; 0 keeps all.")                               \
+    "Of prefixes whose last phones (this many) are the same, at the same place in the grammar, the beam search keeps " \
+    "the best alone: a narrow beam then searches as well as a much wider one; 0 keeps all.")                           \
   X(Real, blank_shift, 0, -kMostWeight, kMostWeight, false, "X",                                                       \
     "Added to the blank's score in every frame before decoding: below 0 more phones are found, above 0 fewer.")
 

@@ -29,8 +29,9 @@ Failure CheckOption(const std::string& name, double value) {
                                             [&](const OptionRow& one) { return one.name == name; });
   if (row == std::end(kOptionRows)) return Refusal("there is no option " + name);
   const bool whole = row->kind != OptionKind::kReal;
-  if (value >= row->least && value <= row->greatest && (!whole || value == std::trunc(value))) return std::nullopt;
-  const std::string range = Text(row->least) + " to " + Text(row->greatest);
+  const bool within = value >= row->least && value <= row->greatest;
+  if (within && (!whole || value == std::trunc(value))) return std::nullopt;
+  const std::string range = within ? "a whole number" : Text(row->least) + " to " + Text(row->greatest);
   return Refusal("a " + Spaced(name) + " of " + Text(value) + "; give " + range);
 }
 

@@ -42,7 +42,7 @@ struct LayerKind {
   const char* layer_name;
 };
 
-constexpr LayerKind kLayerKinds[] = {
+inline constexpr LayerKind kLayerKinds[] = {
 #define TETRAPHONE_ROW(name, number, ...) {Kind::k##name, __VA_ARGS__},
     TETRAPHONE_LAYER_KINDS(TETRAPHONE_ROW)
 #undef TETRAPHONE_ROW

@@ -35,31 +35,25 @@ Error Lacks(const char* what, const char* name) {
   return {ErrorCode::kInvalidArgument, std::string(what) + " is " + name + ", which this build lacks; give " + names};
 }
 
-const EngineEntry* Asked() {
-  const char* name = std::getenv("TETRAPHONE_ENGINE");
-  return name == nullptr || *name == '\0' ? &kEngines[0] : Find(name);
-}
-
-// The environment's until another is chosen; null: it names none of this build.
-std::atomic<const EngineEntry*>& Active() {
-  static std::atomic<const EngineEntry*> active{Asked()};
-  return active;
-}
+std::atomic<const EngineEntry*> chosen{nullptr};  // entries are constants: nothing else is published
 
 }  // namespace
 
 const EngineEntry* EngineAt(std::size_t index) { return index < std::size(kEngines) ? &kEngines[index] : nullptr; }
 
 Result<const EngineEntry*> ActiveEngine() {
-  const EngineEntry* active = Active().load(std::memory_order_relaxed);  // entries are constants
-  if (active == nullptr) return Lacks("TETRAPHONE_ENGINE", std::getenv("TETRAPHONE_ENGINE"));
-  return active;
+  if (const EngineEntry* entry = chosen.load(std::memory_order_relaxed)) return entry;
+  const char* name = std::getenv("TETRAPHONE_ENGINE");
+  if (name == nullptr || *name == '\0') return &kEngines[0];
+  const EngineEntry* found = Find(name);
+  if (found == nullptr) return Lacks("TETRAPHONE_ENGINE", name);
+  return found;
 }
 
 Failure ChooseEngine(const char* name) {
   const EngineEntry* found = Find(name);
   if (found == nullptr) return Lacks("the engine", name);
-  Active().store(found, std::memory_order_relaxed);
+  chosen.store(found, std::memory_order_relaxed);
   return std::nullopt;
 }
 

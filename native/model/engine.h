@@ -1,7 +1,7 @@
 // What runs a verified program: ExecuTorch, or the kernels called directly. Both give the same bits.
 //
-// A build has those of TETRAPHONE_ENGINES (CMakeLists.txt) and uses the first. The environment's TETRAPHONE_ENGINE
-// chooses another; ChooseEngine does so for what is loaded from then on.
+// A build has those of TETRAPHONE_ENGINES (CMakeLists.txt), and uses the direct one where it has it. The environment's
+// TETRAPHONE_ENGINE chooses another; ChooseEngine does so for what is loaded from then on.
 
 #pragma once
 

@@ -20,9 +20,10 @@ namespace aten = executorch::aten;
 namespace et = executorch::runtime;
 
 Error Refused(const std::string& name, const char* what, et::Error error) {
-  return {error == et::Error::MemoryAllocationFailed ? ErrorCode::kOutOfMemory : ErrorCode::kDamaged,
-          name + ": ExecuTorch cannot " + what + " (error " + std::to_string(static_cast<int>(error)) +
-              "); export the model again"};
+  const bool memory = error == et::Error::MemoryAllocationFailed;
+  return {memory ? ErrorCode::kOutOfMemory : ErrorCode::kDamaged,
+          name + ": ExecuTorch cannot " + what + " (error " + std::to_string(static_cast<int>(error)) + "); " +
+              (memory ? "free some memory" : "export the model again")};
 }
 
 // Counts what ExecuTorch asks for when it prepares a method.

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "../common/words.h"
 #include "model.h"
 #include "program_file.h"
 
@@ -33,7 +34,7 @@ class Metadata {
   void Read(const std::string& key, double* number, const ModelInfo::Range& range) {
     *number = range.absent && values_.count(key) == 0 ? *range.absent : Get<double>(key);
     const bool within = *number >= range.least && *number <= range.greatest;
-    if (fault_.empty() && !within) fault_ = key + " is " + std::to_string(*number);
+    if (fault_.empty() && !within) fault_ = key + " is " + Text(*number);
   }
   const std::string& fault() const { return fault_; }
 

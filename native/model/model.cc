@@ -92,9 +92,8 @@ Failure Model::ReadInfo() {
   if (Failure failure = CheckPhones(info_.phones)) return Damaged(name_, failure->message);
   FeatureOptions& features = info_.features;
   FeatureOptions::ForEach(features, [&](const char* name, auto& value, double, double) { data.Read(name, &value); });
-  if (Failure failure = CheckFeatures(features); failure && data.fault().empty()) {
-    return Damaged(name_, failure->message);
-  }
+  if (!data.fault().empty()) return Damaged(name_, data.fault());
+  if (Failure failure = CheckFeatures(features)) return Damaged(name_, failure->message);
   info_.ForEach([&](const char* name, double& value, const ModelInfo::Range& may) { data.Read(name, &value, may); });
   auto mean = data.Get<std::vector<float>>("normalisation_mean");
   auto deviation = data.Get<std::vector<float>>("normalisation_deviation");

@@ -31,7 +31,7 @@ struct ModelInfo {
   struct Range {
     double least;
     double greatest;
-    std::optional<double> absent = std::nullopt;  // what a file without the value means; none: it is refused
+    std::optional<double> absent = std::nullopt;  // what a file without the value means; nullopt: it is refused
   };
   // Export's arithmetic may round otherwise.
   static Range Derived(double value) { return {value - 1e-9, value + 1e-9}; }

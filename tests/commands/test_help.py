@@ -72,7 +72,7 @@ def test_help_names_every_subcommand(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_subcommand_is_tested(capfd: pytest.CaptureFixture[str]) -> None:
-    listed = re.findall(r"^ {2}(\w+) +[A-Z]\w+ ", help_of(capfd), re.MULTILINE)
+    listed = re.findall(r"^ {2}(\w+) +[A-Z][\w,]+ ", help_of(capfd), re.MULTILINE)
     assert set(listed) == {command[0] for command in COMMANDS}
 
 
@@ -81,6 +81,7 @@ def test_every_subcommand_is_tested(capfd: pytest.CaptureFixture[str]) -> None:
     [
         (),
         ("sing",),
+        ("--", "sing"),
         ("recognize",),
         ("recognize", "a.wav", "--colour", "3"),
         ("benchmark", "painting"),
@@ -102,3 +103,8 @@ def test_wrong_usage_exits_with_2(arguments: tuple[str, ...], capfd: pytest.Capt
     assert out == ""
     assert "tetraphone" in err or "subcommands" in err
     assert "Traceback" not in err
+
+
+def test_a_command_behind_a_double_dash_runs(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--", "info"]) == 0
+    assert "engine: " in capfd.readouterr().out

@@ -38,7 +38,7 @@ class LayerKind:
     states: int
     """Tensors of its state: see `layers.State`."""
     cell: Cell
-    """Its equations; those that torch has a fused kernel for, `layers.FUSED` computes with it."""
+    """Its equations; `layers.FUSED` has torch's fused kernels for some."""
     operator: str = ""
     """The recogniser's operator; empty for a kind that is trained only."""
 

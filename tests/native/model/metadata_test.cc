@@ -18,7 +18,7 @@ TEST(Metadata, NumbersAreReadWithinTheirRange) {
   };
   const Case cases[] = {{"half", {0, 1}, 0.5, ""},
                         {"half", {0, 1, 7.0}, 0.5, ""},
-                        {"half", {1, 2}, 0.5, "half is 0.500000"},
+                        {"half", {1, 2}, 0.5, "half is 0.5"},
                         {"none", {1, 2}, 0, "none is missing"},
                         {"none", {1, 2, 1.5}, 1.5, ""},
                         {"whole", {1, 2, 1.5}, 0, "whole is of another type"}};

@@ -107,7 +107,10 @@ int main(int count, char** arguments) {
   if (count != 4) return std::fputs("usage: mutations FILE COUNT SEED\n", stderr), 2;
   std::ifstream file(arguments[1], std::ios::binary);
   const Bytes valid((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!Runs(valid)) return std::fprintf(stderr, "%s does not run\n", arguments[1]), 1;
+  for (std::size_t i = 0; tetraphone::EngineAt(i) != nullptr; ++i) {
+    if (!Scores(valid, tetraphone::EngineAt(i)->name).empty()) continue;
+    return std::fprintf(stderr, "%s does not run in %s\n", arguments[1], tetraphone::EngineAt(i)->name), 1;
+  }
   generator.seed(static_cast<unsigned>(std::atoi(arguments[3])));
   const int mutations = std::atoi(arguments[2]);
   int ran = 0;

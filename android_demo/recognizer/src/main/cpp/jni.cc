@@ -148,11 +148,16 @@ std::optional<std::string> TextAt(JNIEnv* env, jobjectArray texts, jsize index) 
 // The options that differ from the defaults, by their names: a file where files has one, else a number.
 jlong Open(JNIEnv* env, jobject, jlong recognizer, jobjectArray names, jdoubleArray numbers, jobjectArray files) {
   return Guarded(env, [&]() -> jlong {
+    const jsize count = env->GetArrayLength(names);
+    if (env->GetArrayLength(numbers) != count || env->GetArrayLength(files) != count) {
+      Throw(env, "options of another version of this library; build both from one");
+      return 0;
+    }
     tetraphone_stream_options options;
     options.size = sizeof options;
     if (Checked(env, tetraphone_default_options(&options)) < 0) return 0;
     std::list<std::string> kept;
-    for (jsize i = 0; i < env->GetArrayLength(names); ++i) {
+    for (jsize i = 0; i < count; ++i) {
       const std::string name = TextAt(env, names, i).value_or("");
       if (const auto file = TextAt(env, files, i)) {
         if (file->find('\0') != std::string::npos) {
