@@ -100,7 +100,7 @@ def content_of(path: Path | Traversable) -> dict[str, Any]:
         beside = Path(str(path)).parent
         for name in BESIDE & options.keys():
             match options[name]:
-                case str(named):
+                case str(named) if named:  # empty: none
                     options[name] = str(beside / named)
                 case [*several] if all(isinstance(named, str) for named in several):
                     options[name] = [str(beside / named) for named in several]

@@ -14,8 +14,8 @@ LEAST_SPEAKERS = 10
 
 
 def corpus_name(spec: str) -> str:
-    """How tables call a corpus: the last two parts of its path, "librispeech/train_clean_5"."""
-    return "/".join(Path(spec.removesuffix(".jsonl")).parts[-2:])
+    """How tables call a corpus: the last two parts of its absolute path, "librispeech/train_clean_5"."""
+    return "/".join(Path(spec.removesuffix(".jsonl")).absolute().parts[-2:])
 
 
 class HeldOut:

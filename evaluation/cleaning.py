@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,11 +23,11 @@ from tetraphone.corpora.identity import file_digest
 from tetraphone.corpora.options import CleanOptions, Kind
 from tetraphone.corpora.pronunciations import Spoken, split_transcript
 from tetraphone.corpora.utterance import Utterance, too_short
+from tetraphone.quant.quantize import load
 from tetraphone.recognition.ctc import best_path, log_softmax, score_index
 from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.recognition.scoring import Errors
 from tetraphone.sound.audio import Samples, read_needed
-from tetraphone.train.network.model import load_checkpoint
 
 from .alignment import Way, align
 from .checkpoint import energies_and_scores
@@ -59,6 +60,8 @@ class Heard:
     said: list[list[Any]]
     """Words that were said otherwise: kind, place of the first phone, phones written, phones said."""
     text: str
+    transcript: str
+    """Its `transcript_digest`."""
 
 
 def clean(
@@ -80,7 +83,10 @@ def clean(
         InputError: the model cannot be read, the folder is used, or holds the scores of something else.
     """
     phones, rate, scorer = load_scorer(model)
-    identity = {"model": file_digest(model), **asdict(options)}
+    lacking = {phone for corpus in corpora for one in corpus.utterances for phone in one.phones} - set(phones)
+    if lacking:
+        raise InputError(f"{model} lacks the phone {min(lacking)} of the transcripts; take a model of their phones")
+    identity = {"model": file_digest(model), **asdict(replace(options, drop_below=0.0))}
     identity["dictionary"] = hashlib.sha256(json.dumps(sorted(dictionary.items())).encode()).hexdigest()
     with claimed(folder, resume):
         path, problems = folder / SCORES, [problem for corpus in corpora for problem in corpus.problems]
@@ -92,7 +98,7 @@ def clean(
         every = [(corpus_name(corpus.name), utterance) for corpus in corpora for utterance in corpus.utterances]
         for corpus, utterance in Progress(every, "aligning", unit="utterances"):
             heard = before.get((corpus, utterance.id))
-            if heard is None:
+            if heard is None or heard.transcript != transcript_digest(utterance):
                 try:
                     samples = read_needed(utterance.audio, rate, utterance.start, utterance.duration, utterance.channel)
                 except InputError as error:
@@ -103,7 +109,7 @@ def clean(
                     problems.append(fault)
                     continue
                 heard = hear(corpus, utterance, scores, phones, dictionary, options)
-                append(path, (json.dumps(asdict(heard), ensure_ascii=False) + "\n").encode())
+                append(path, (json.dumps(asdict(heard)) + "\n").encode())
             found.append(heard)
         corrections = correct(found, options.drop_below)
         with write_atomically(folder / CORRECTIONS) as temporary:
@@ -119,7 +125,10 @@ def _known(path: Path, identity: dict[str, Any]) -> Iterator[Heard]:
     """
     if not path.is_file():
         return
-    first, *lines = path.read_text(encoding="utf-8").splitlines() or [""]
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    os.truncate(path, len(whole))
+    first, *lines = whole.decode("utf-8", "replace").split("\n")
     try:
         known = json.loads(first)
     except ValueError:
@@ -141,7 +150,7 @@ def load_scorer(path: Path) -> tuple[tuple[str, ...], int, Scorer]:
         InputError: it cannot be read.
     """
     if path.suffix.lower() != ".pte":
-        checkpoint = load_checkpoint(path).to_ship()
+        checkpoint = load(path).to_ship()
         checkpoint.model.eval()
         rate = checkpoint.features.sample_rate
         return checkpoint.phones, rate, lambda samples: energies_and_scores(checkpoint, samples[:, None], rate)[1]
@@ -166,7 +175,10 @@ def hear(
 ) -> Heard:
     """Aligns one utterance by a model's scores [network frames, labels]."""
     index, posteriors = score_index(phones), log_softmax(scores)
-    spoken = split_transcript(split_words(utterance.text), utterance.phones, dictionary, not options.dictionary_only)
+    every = split_transcript(split_words(utterance.text), utterance.phones, dictionary, not options.dictionary_only)
+    spoken = [
+        replace(word, variants=tuple(way for way in word.variants if index.keys() >= set(way[0]))) for word in every
+    ]
     ways = [[_way(word, way, index, options) for way in range(len(word.variants))] for word in spoken]
     aligned = align(posteriors, ways)
     said, spelled, score = list[list[Any]](), list[str](), aligned.score
@@ -188,7 +200,14 @@ def hear(
         utterance.duration,
         said,
         utterance.text,
+        transcript_digest(utterance),
     )
+
+
+def transcript_digest(utterance: Utterance) -> str:
+    """Of all that a score depends on besides the model and the dictionary: what is said, and where."""
+    said = [utterance.text, utterance.phones, str(utterance.audio), utterance.start, utterance.duration]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def _way(word: Spoken, way: int, index: dict[str, int], options: CleanOptions) -> Way:

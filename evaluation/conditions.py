@@ -9,6 +9,7 @@ import numpy as np
 import soxr
 from scipy.signal import butter, sosfilt
 
+from tetraphone.common.errors import InputError
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.audio import Samples
 from tetraphone.train.data.distortion import as_long, decoded
@@ -77,8 +78,14 @@ class Babble:
 
     @classmethod
     def of(cls, utterances: Sequence[Utterance], folder: Path) -> "Babble":
-        """Makes the tracks, of at most half a minute of each speaker, in `folder`."""
+        """Makes the tracks in `folder`: a minute of TALKERS at once, of each half of the speakers.
+
+        Raises:
+            InputError: there are fewer than two speakers.
+        """
         speakers = sorted({utterance.speaker for utterance in utterances})
+        if len(speakers) < 2:
+            raise InputError(f"{len(speakers)} speakers held out; babble needs two, of whom one is not heard")
         first = frozenset(speakers[::2])
         paths = folder / "babble-1.npy", folder / "babble-2.npy"
         digests = [
@@ -90,7 +97,9 @@ class Babble:
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         track = np.load(self.tracks[utterance.speaker in self.first], mmap_mode="r")
         start = int(drawn("babble", utterance).integers(len(track)))
-        return mixed(samples, np.resize(np.roll(track, -start), len(samples)), BABBLE_DB)
+        speech = resampled(samples, rate, RATE)
+        changed = mixed(speech, np.resize(np.roll(track, -start), len(speech)), BABBLE_DB)
+        return as_long(resampled(changed, RATE, rate), len(samples))
 
     def __repr__(self) -> str:
         return f"Babble{self.digests, sorted(self.first), TALKERS, BABBLE_DB}"

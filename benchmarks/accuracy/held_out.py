@@ -104,6 +104,8 @@ def choose(options: Choose) -> None:
 class Sets:
     """What is held out."""
 
+    features: FeatureOptions
+    """Of all models that are measured."""
     corpora: dict[Path, str]
     """Of each recording."""
     stores: dict[str, FeatureStore]
@@ -126,18 +128,20 @@ class Sets:
         stores = {CLEAN: extract(utterances, features, options.features / "clean.f32", [1.0], 1)}
         for number, (name, change) in enumerate(changes.items(), 1):
             stores[name] = extract(utterances, features, options.features / f"noisy-{number}.f32", [], 1, [change])
-        return cls(corpora, stores)
+        return cls(features, corpora, stores)
 
     def errors(self, path: Path) -> Result:
         """Of a model: those of its last call, or measured now."""
-        known = path.with_suffix(".held-out.json")
+        checkpoint, known = load_checkpoint(path).to_ship(), path.with_suffix(".held-out.json")
+        if checkpoint.features != self.features:
+            raise InputError(f"{path} takes other features than the first model; measure it by itself")
         source = [file_digest(path), *(store.source for store in self.stores.values())]
         if known.is_file():
             before: dict[str, Any] = json.loads(known.read_text(encoding="utf-8"))
             if before["source"] == source:
                 found: Result = before["errors"]
                 return found
-        checkpoint, result = load_checkpoint(path).to_ship(), dict[str, SpeakerErrors]()
+        result = dict[str, SpeakerErrors]()
         for name, store in self.stores.items():
             errors = defaultdict[str, Errors](Errors)
             for index, scores in enumerate_scores(checkpoint.model, store, checkpoint):

@@ -11,7 +11,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.corpora.corrections import Corrections
-from tetraphone.corpora.held_out import HeldOut
+from tetraphone.corpora.held_out import HeldOut, corpus_name
 from tetraphone.corpora.sources import corpus_parts
 from tetraphone.corpora.transcripts import read_fold
 from tetraphone.corpora.utterance import Utterance
@@ -37,6 +37,11 @@ def read_training_sets(
     chosen = None if options.held_out or held else _by_share(read, options.hold_out)
     table = HeldOut(Path(options.held_out)) if options.held_out else None
     corrections = [Corrections.load(Path(path)) for path in options.corrections]
+    names = {corpus_name(corpus.name) for corpus in read}
+    tables = [(table.path, table.speakers)] if table else []
+    for path, named in tables + [(found.path, found.stretches) for found in corrections]:
+        if not names & named.keys():
+            raise InputError(f"{path} names none of {', '.join(sorted(names))}; name corpora as it was made for them")
     for corpus in read:
         speakers = chosen if table is None else table.of(corpus)
         out = [utterance for utterance in corpus.utterances if speakers and utterance.speaker in speakers]

@@ -25,7 +25,18 @@ from tetraphone.train.loop.run import train
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.options import TrainOptions
 
-FREE = {"init", "fold", "dev", "alignments", "teacher", "device", "threads", "checkpoint_steps"}
+FREE = {
+    "init",
+    "fold",
+    "dev",
+    "held_out",
+    "corrections",
+    "alignments",
+    "teacher",
+    "device",
+    "threads",
+    "checkpoint_steps",
+}
 CHANGED = "the corpora changed since .*last.pt was made; train anew"
 
 
