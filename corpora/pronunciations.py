@@ -138,7 +138,7 @@ MOST_COST = 12.0
 
 
 def _distance(stretch: Phones, pronounced: Sequence[Phones]) -> float:
-    """Edits to the likeliest of the pronunciations; of an unknown word, a little for each phone but three."""
+    """Edits to the likeliest of the pronunciations; of an unknown word, a little for each phone that it is off five."""
     if not pronounced:
         return 0.5 + 0.2 * abs(len(stretch) - 5)
     return float(min(Levenshtein.distance(stretch, way) for way in pronounced))

@@ -12,7 +12,7 @@ from scipy.signal import butter, sosfilt
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.audio import Samples
-from tetraphone.train.data.distortion import as_long, decoded
+from tetraphone.train.data.distortion import as_long, decoded, drawn, opus_level
 from tetraphone.train.data.noise import babble, mixed, pink_noise
 
 RATE = 16000
@@ -47,9 +47,8 @@ CONDITIONS: dict[str, Changed] = {
     "gain 0.1": lambda samples, _: (samples * np.float32(0.1), RATE),
     "gain 10, clipped": lambda samples, _: (np.clip(samples * np.float32(10), -1, 1), RATE),
     "44.1 kHz": lambda samples, _: (soxr.resample(samples, RATE, 44100), 44100),
-    "Opus, 16 kbit/s": lambda samples, _: decoded(samples, RATE, "OGG", "OPUS", (256 - 16) / 250),
+    "Opus, 16 kbit/s": lambda samples, _: decoded(samples, RATE, "OGG", "OPUS", opus_level(16)),
 }
-"""libsndfile's scale of Opus runs from 256 (0) to 6 (1) kbit/s."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,13 @@ class Condition:
     name: str
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
-        changed, new = CONDITIONS[self.name](resampled(samples, rate, RATE), drawn(self.name, utterance))
-        return as_long(resampled(changed, new, rate), len(samples))
+        return changed(CONDITIONS[self.name], samples, rate, drawn(zlib.crc32(self.name.encode()), utterance))
+
+
+def changed(change: Changed, samples: Samples, rate: int, random: np.random.Generator) -> Samples:
+    """What a change that takes samples at RATE makes of samples at another rate: as many, at theirs."""
+    found, new = change(resampled(samples, rate, RATE), random)
+    return as_long(resampled(found, new, rate), len(samples))
 
 
 def resampled(samples: Samples, rate: int, new: int) -> Samples:
@@ -96,15 +100,12 @@ class Babble:
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         track = np.load(self.tracks[utterance.speaker in self.first], mmap_mode="r")
-        start = int(drawn("babble", utterance).integers(len(track)))
-        speech = resampled(samples, rate, RATE)
-        changed = mixed(speech, np.resize(np.roll(track, -start), len(speech)), BABBLE_DB)
-        return as_long(resampled(changed, RATE, rate), len(samples))
+
+        def change(speech: Samples, random: np.random.Generator) -> tuple[Samples, int]:
+            start = int(random.integers(len(track)))
+            return mixed(speech, np.resize(np.roll(track, -start), len(speech)), BABBLE_DB), RATE
+
+        return changed(change, samples, rate, drawn(zlib.crc32(b"babble"), utterance))
 
     def __repr__(self) -> str:
         return f"Babble{self.digests, sorted(self.first), TALKERS, BABBLE_DB}"
-
-
-def drawn(name: str, utterance: Utterance) -> np.random.Generator:
-    """The random numbers of an utterance in a condition."""
-    return np.random.default_rng([zlib.crc32(part.encode()) for part in (name, utterance.speaker, utterance.id)])

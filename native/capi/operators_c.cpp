@@ -7,11 +7,10 @@
 #include <new>
 
 #include "../kernels/instruction_sets.h"
-#include "../model/trailer.h"
 #include "../kernels/layers.h"
+#include "../model/trailer.h"
 #include "../operators/arguments.h"
-
-#define TETRAPHONE_C_ABI extern "C" __attribute__((visibility("default")))
+#include "errors.h"
 
 namespace {
 
@@ -20,7 +19,7 @@ using tetraphone::Shape;
 using tetraphone::Status;
 
 constexpr int kMismatch = -1;
-constexpr int kNoMemory = -2;
+constexpr int kNoScratch = -2;
 
 }  // namespace
 
@@ -83,7 +82,7 @@ TETRAPHONE_C_ABI const char* tetraphone_status_text(int code) {
   switch (code) {
     case kMismatch:
       return "the sizes or the operator of the call are not those of the packed weights";
-    case kNoMemory:
+    case kNoScratch:
       return "out of memory";
     default:
       return tetraphone::StatusText(static_cast<Status>(code));
@@ -119,7 +118,7 @@ TETRAPHONE_C_ABI int tetraphone_run(int kind, const std::uint8_t* block, std::si
   if (!tetraphone::Fits(layer, static_cast<tetraphone::Kind>(kind), inputs, outputs)) return kMismatch;
   constexpr std::align_val_t kAlignment{tetraphone::kScratchAlignment};
   void* scratch = ::operator new(tetraphone::ScratchBytes(layer, frames), kAlignment, std::nothrow);
-  if (scratch == nullptr) return kNoMemory;
+  if (scratch == nullptr) return kNoScratch;
   tetraphone::Run(layer, x, frames, h, c, y, h_out, c_out, scratch);
   ::operator delete(scratch, kAlignment);
   return 0;

@@ -3,16 +3,19 @@
 #include <getopt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <list>
 #include <locale>
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../common/limits.h"
@@ -125,11 +128,11 @@ constexpr int kIndent = 27;
 
 // The usage of the options of fields.h, wrapped.
 std::string StreamUsage() {
-  std::ostringstream usage;
-  usage.imbue(std::locale::classic());
+  std::string usage;
   for (const OptionRow& row : kOptionRows) {
     if (*row.flag == 0) continue;
     std::ostringstream help;
+    help.imbue(std::locale::classic());
     help << row.help;
     if (row.kind != OptionKind::kFile) help << " Default: " << row.initial << ".";
     std::string line = "      --" + FlagOf(row) + " " + row.flag + " ";
@@ -146,9 +149,9 @@ std::string StreamUsage() {
       column += word.size() + 1;
     }
     line.back() = '\n';
-    usage << line;
+    usage += line;
   }
-  return usage.str();
+  return usage;
 }
 
 std::string Usage() {

@@ -47,6 +47,16 @@ def decoded(samples: Samples, rate: int, form: str, subtype: str, level: float) 
     return found, rate
 
 
+def opus_level(kilobits: float) -> float:
+    """The `level` of `decoded` for Opus at so many kbit/s: libsndfile's scale runs from 256 (0) to 6 (1)."""
+    return (256 - kilobits) / 250
+
+
+def drawn(key: int, utterance: Utterance) -> np.random.Generator:
+    """The random numbers of an utterance for what the key stands for; they depend on nothing else."""
+    return np.random.default_rng([key, *(zlib.crc32(part.encode()) for part in (utterance.speaker, utterance.id))])
+
+
 def telephone(samples: Samples, rate: int, random: np.random.Generator) -> Samples:
     """A telephone's band at 8 kHz, half of the time in the eight bits of G.711's mu law."""
     band = [random.uniform(*edge) for edge in TELEPHONE_HZ]
@@ -67,7 +77,7 @@ def mu_law(samples: NDArray[np.floating]) -> NDArray[np.floating]:
 def codec(samples: Samples, rate: int, random: np.random.Generator) -> Samples:
     """Opus at 6 to 24 kbit/s, or MP3 at its lower rates."""
     if random.random() < 0.5:
-        found, new = decoded(samples, rate, "OGG", "OPUS", (256 - random.uniform(6, 24)) / 250)
+        found, new = decoded(samples, rate, "OGG", "OPUS", opus_level(random.uniform(6, 24)))
     else:
         found, new = decoded(samples, rate, "MP3", "MPEG_LAYER_III", random.uniform(0.7, 1.0))
     return as_long(soxr.resample(found, new, rate), len(samples))
@@ -103,8 +113,7 @@ class Distorted:
         return tuple(cls(kinds, copy, track, digest) for copy in range(count))
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
-        seed = [self.copy, *(zlib.crc32(part.encode()) for part in (utterance.speaker, utterance.id))]
-        random = np.random.default_rng(seed)
+        random = drawn(self.copy, utterance)
         kind = self.kinds[int(random.integers(len(self.kinds)))]
         if kind in LINES:
             return LINES[kind](samples, rate, random)

@@ -20,7 +20,7 @@ from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.data.store import FeatureStore, extract
 from tetraphone.train.loop.record import MODEL
-from tetraphone.train.network.kinds import KindName
+from tetraphone.train.network.kinds import LAYER_KINDS, KindName
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.network.options import Initialisation, NetworkOptions
 from tetraphone.train.objectives.ctc import evaluate_store
@@ -33,7 +33,7 @@ from .reproduce import RATES, Row, Say, Setting, Table, run_table
 
 def _paper(kind: KindName, *printed: tuple[float, float, float, float]) -> tuple[Row, ...]:
     """(neurons, million parameters, dev, test) as the paper prints them."""
-    reals = 4 if kind.startswith("q") else 1
+    reals = 4 if LAYER_KINDS[kind].quaternion else 1
     return tuple(
         Row(kind, round(reals * neurons), {"parameters": parameters, "dev": dev, "test": test})
         for neurons, parameters, dev, test in printed
