@@ -9,16 +9,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <list>
-#include <locale>
-#include <sstream>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "../common/limits.h"
+#include "../common/words.h"
 #include "../decoder/grammar.h"
 #include "../recognizer/recognizer.h"
 #include "capture.h"
@@ -86,18 +85,14 @@ Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text);
 
 // A number of decimal digits, within limits.
 template <typename T>
-T Number(const char* name, const std::string& text, T least, T greatest) {
+T Number(const std::string& name, const std::string& text, T least, T greatest) {
   T value = 0;
   const char* const end = text.data() + text.size();
   const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
   const auto [stop, error] = std::from_chars(text.data() + plus, end, value);
   if (error == std::errc() && stop == end && value >= least && value <= greatest) return value;
-  std::ostringstream says;
-  says.imbue(std::locale::classic());
-  says.precision(10);
-  says << "--" << name << " is \"" << text << "\"; give a " << (std::is_integral_v<T> ? "whole " : "") << "number from "
-       << least << " to " << greatest;
-  WrongUsage(says.str());
+  WrongUsage("--" + name + " is \"" + text + "\"; give a " + (std::is_integral_v<T> ? "whole " : "") + "number from " +
+             Text(least) + " to " + Text(greatest));
 }
 
 // A file's name, which may not be empty.
@@ -131,15 +126,12 @@ std::string StreamUsage() {
   std::string usage;
   for (const OptionRow& row : kOptionRows) {
     if (*row.flag == 0) continue;
-    std::ostringstream help;
-    help.imbue(std::locale::classic());
-    help << row.help;
-    if (row.kind != OptionKind::kFile) help << " Default: " << row.initial << ".";
+    std::string help = row.help;
+    if (row.kind != OptionKind::kFile) help += " Default: " + Text(row.initial) + ".";
     std::string line = "      --" + FlagOf(row) + " " + row.flag + " ";
     line.resize(std::max<std::size_t>(line.size(), kIndent), ' ');
-    std::istringstream words(help.str());
     std::size_t column = line.size();
-    for (std::string word; words >> word;) {
+    for (const std::string& word : Words(help)) {
       if (column + word.size() > kWidth) {
         line.back() = '\n';
         line += std::string(kIndent, ' ');
@@ -159,25 +151,31 @@ std::string Usage() {
   return usage.replace(usage.find("%s"), 2, StreamUsage());
 }
 
-// One option of fields.h from the command line.
-void SetOption(const OptionRow& row, const char* text, Options* options) {
-  const std::string flag = FlagOf(row);
-  const auto set = [&](const char* name, auto* field) {
-    using Field = std::remove_pointer_t<decltype(field)>;
-    if (std::strcmp(name, row.name) != 0) return;
-    if constexpr (std::is_same_v<Field, int> || std::is_same_v<Field, double>) {
-      *field = Number(flag.c_str(), text, static_cast<Field>(row.least), static_cast<Field>(row.greatest));
-    } else if constexpr (!std::is_same_v<Field, bool>) {
-      options->grammar = Path("--" + flag, text);
-    }
-  };
-#define TETRAPHONE_SET(kind, name, ...) set(#name, &options->stream.decoder.name);
-  TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_SET)
-#undef TETRAPHONE_SET
-#define TETRAPHONE_SET(kind, name, ...) set(#name, &options->stream.name);
-  TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_SET)
-#undef TETRAPHONE_SET
+template <typename T>
+void Set(const OptionRow& row, const char* text, Options*, T* field) {
+  *field = Number(FlagOf(row), text, static_cast<T>(row.least), static_cast<T>(row.greatest));
 }
+
+void Set(const OptionRow& row, const char* text, Options* options, std::shared_ptr<const Grammar>*) {
+  options->grammar = Path("--" + FlagOf(row), text);  // read once the model's phones are known
+}
+
+void Set(const OptionRow&, const char*, Options*, bool*) {}  // no switch is a flag
+
+using Setter = void (*)(const OptionRow& row, const char* text, Options* options);
+
+// How each of kOptionRows is taken from the command line.
+constexpr Setter kSetters[] = {
+#define TETRAPHONE_SETTER_OF(field) \
+  [](const OptionRow& row, const char* text, Options* options) { Set(row, text, options, &options->stream.field); },
+#define TETRAPHONE_SETTER(kind, name, ...) TETRAPHONE_SETTER_OF(decoder.name)
+    TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_SETTER)
+#undef TETRAPHONE_SETTER
+#define TETRAPHONE_SETTER(kind, name, ...) TETRAPHONE_SETTER_OF(name)
+    TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_SETTER)
+#undef TETRAPHONE_SETTER
+#undef TETRAPHONE_SETTER_OF
+};
 
 Options Parse(int count, char** arguments) {
   enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kVersion, kStream };
@@ -224,7 +222,7 @@ Options Parse(int count, char** arguments) {
         PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
       default:
         if (key >= kStream) {
-          SetOption(kOptionRows[key - kStream], optarg, &options);
+          kSetters[key - kStream](kOptionRows[key - kStream], optarg, &options);
           break;
         }
         std::exit((std::fputs("--help shows the usage\n", stderr), 2));

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <utility>
+
+#include "../common/words.h"
 
 namespace tetraphone {
 namespace {
@@ -63,11 +64,7 @@ Result<SampleReader> SampleReader::Make(WavFile file, std::string name, int chan
   return SampleReader(std::move(file), std::move(name), channel);
 }
 
-std::string SampleReader::Second() const {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", static_cast<double>(frames_) / rate_);
-  return text;
-}
+std::string SampleReader::Second() const { return Text(static_cast<double>(frames_) / rate_, "%.2f"); }
 
 // Behind the samples of a container, with `left` bytes that are no whole frame: whether there are more.
 Result<bool> SampleReader::GoOn(std::size_t left) {

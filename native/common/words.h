@@ -21,9 +21,15 @@ inline std::vector<std::string> Words(const std::string& line) {
   }
 }
 
-inline std::string Text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", value);
+// As printf prints it in the C locale, whatever the process's locale takes for a decimal point.
+inline std::string Text(double value, const char* format = "%.10g") {
+  char printed[400];
+  std::snprintf(printed, sizeof printed, format, value);
+  std::string text;
+  for (const char* c = printed; *c != 0; ++c) {
+    const bool other = (*c < '0' || *c > '9') && (*c < 'a' || *c > 'z') && *c != '-' && *c != '+';
+    if (!other || text.empty() || text.back() != '.') text += other ? '.' : *c;
+  }
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../common/fields.h"
@@ -60,6 +61,16 @@ constexpr OptionRow kOptionRows[] = {
     TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_ROW)
 #undef TETRAPHONE_ROW
 };
+
+// Who sets options by a row (command/main.cc, capi/recognizer_c.cc) knows one file and gives no flag to a switch.
+constexpr bool CanBeSet() {
+  for (const OptionRow& row : kOptionRows) {
+    if (row.kind == OptionKind::kFile && std::string_view(row.name) != "grammar") return false;
+    if (row.kind == OptionKind::kSwitch && *row.flag != 0) return false;
+  }
+  return true;
+}
+static_assert(CanBeSet(), "teach those two another file, or a switch as a flag, then change this");
 
 // Whether an option, not a file, may be this number.
 Failure CheckOption(const std::string& name, double value);
