@@ -15,10 +15,12 @@ NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -n
 setup: .venv/ready
 
 # Dependencies first, then the package without build isolation: the build needs them too, and once is enough.
+# EXTRAS=dev is for whoever trains nothing: no torch, no ExecuTorch; the recogniser is built with the direct engine alone.
+EXTRAS ?= export,synthetic,dev
 .venv/ready: pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 to 3.13 is needed: make PYTHON=python3.11") if not (3, 11) <= sys.version_info < (3, 14) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -c 'import tomllib as t; p = t.load(open("pyproject.toml", "rb"))["project"]; e = p["optional-dependencies"]; print(*p["dependencies"], *e["synthetic"], *e["dev"], sep="\n")' > .venv/requirements.txt
+	$(BIN)/python package/requirements.py $(EXTRAS) > .venv/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
@@ -161,7 +163,7 @@ mutants: .venv/mutants
 	$(BIN)/python -m benchmarks.mutants $(PART) $(MUTANTS)
 
 .venv/mutants: .venv/ready
-	$(BIN)/python -c 'import tomllib as t; print(*t.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["mutants"], sep="\n")' > .venv/requirements-mutants.txt
+	$(BIN)/python package/requirements.py mutants > .venv/requirements-mutants.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement .venv/requirements-mutants.txt
 	$(BIN)/pytest -q tests/models/test_mutants.py
 	touch $@

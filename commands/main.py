@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import extras_named
 from tetraphone.common.progress import be_quiet, is_first, say
 from tetraphone.common.terminal import (
     ReaderLeftError,
@@ -82,11 +83,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str]) -> None:
     """Parses the arguments, runs the command and prints its result, of several processes in the first alone."""
     check_arguments(arguments)
-    with flushed_output():
-        command: Any = _parsed(arguments)
-    quiet = getattr(command, "quiet", False)
-    be_quiet(quiet)
-    result = command.run()
+    with extras_named():
+        with flushed_output():
+            command: Any = _parsed(arguments)
+        quiet = getattr(command, "quiet", False)
+        be_quiet(quiet)
+        result = command.run()
 
     if not is_first():
         return

@@ -56,11 +56,20 @@ def library_log() -> Iterator[None]:
                 os.close(before)
 
 
-def _tqdm() -> Any:
-    """Imported with the first bar or line of progress: short commands have none."""
-    from tqdm import tqdm
+def _bar(**options: Any) -> Any:
+    """A bar, where there is tqdm, which comes with the extra `train`: recognition alone needs none."""
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        return None
+    return tqdm(**options)
 
-    return tqdm
+
+def _interval(seconds: float) -> str:
+    """As 01:02 or 1:02:03."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"
 
 
 def is_first() -> bool:
@@ -106,8 +115,8 @@ class Progress(Generic[T]):
         self._bar = None
         if not _quiet and sys.stderr is not None and sys.stderr.isatty():
             counts = {"total": self.total, "initial": initial, "unit": unit}
-            self._bar = _tqdm()(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
-        else:
+            self._bar = _bar(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
+        if self._bar is None:
             self._tell()
 
     def __iter__(self) -> Iterator[T]:
@@ -149,9 +158,9 @@ class Progress(Generic[T]):
         if self.total:
             parts.append(f"{100 * self.done / self.total:.0f} %")
         if self.done > self.initial:
-            parts.append(f"{_tqdm().format_interval(spent)} so far")
+            parts.append(f"{_interval(spent)} so far")
             if self.total is not None and self.done < self.total:
                 left = spent * (self.total - self.done) / (self.done - self.initial)
-                parts.append(f"{_tqdm().format_interval(left)} left")
+                parts.append(f"{_interval(left)} left")
         parts += [f"{name} {value}" for name, value in self.notes.items()]
         say(f"{self.what}: {', '.join(parts)}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import missing
 from tetraphone.common.native import check_phones
 from tetraphone.common.phones import ARPABET, unknown_phones
 
@@ -27,9 +28,7 @@ def cmu_dictionary() -> Path:
         path = Path(folder, "model", "en-us", "cmudict-en-us.dict")
         if path.is_file():
             return path
-    raise InputError(
-        "the CMU dictionary is not installed; run pip install 'tetraphone[dictionary]' or give --dictionary FILE"
-    )
+    raise InputError(f"there is no CMU dictionary: {missing('pocketsphinx')}, or give --dictionary FILE")
 
 
 def read_dictionary(path: Path | None = None, phones: Collection[str] | None = ARPABET) -> Dictionary:

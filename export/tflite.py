@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import extras_named
 from tetraphone.common.files import write_atomically
 from tetraphone.common.progress import library_log
 from tetraphone.train.network.layers import Recurrent
@@ -21,7 +22,6 @@ from tetraphone.train.network.model import AcousticModel, Checkpoint
 TOLERANCE = 1e-4
 """Greatest allowed difference of a score between the checkpoint and the file: rounding, summed over some frames."""
 CHECK_FRAMES = 20
-INSTALL = 'pip install "tetraphone[litert]"'
 
 Step = Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]]
 """(x, states) of one frame → (scores, new states)."""
@@ -75,11 +75,8 @@ def export_tflite(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         InputError: the extra `litert` is not installed, the checkpoint is quantised or not uni-directional, or the
             scores differ; then no file is left.
     """
-    try:
-        with library_log():
-            import litert_torch
-    except ImportError as error:
-        raise InputError(f"cannot write {path}: {error.name} is not installed; {INSTALL}") from error
+    with library_log(), extras_named():
+        import litert_torch
     checkpoint.to_ship()
     if checkpoint.quantization:
         raise InputError(f"cannot write {checkpoint.quantization} weights to {path}; export the float checkpoint")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import extras_named
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 
@@ -80,10 +81,10 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
 
 def _sounddevice() -> Any:
     try:
-        import sounddevice
-    except (ImportError, OSError) as error:  # OSError: PortAudio is missing
-        mend = "install the extra: pip install 'tetraphone[microphone]', and PortAudio (Debian: libportaudio2)"
-        raise InputError(f"cannot listen: {error}; {mend}") from error
+        with extras_named():
+            import sounddevice
+    except OSError as error:
+        raise InputError(f"cannot listen: {error}; install PortAudio (Debian: libportaudio2)") from error
     return sounddevice
 
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from tyro.conf import arg
 
 from tetraphone.common.errors import InputError, check_types
 from tetraphone.common.native import failure, int32, library
@@ -111,7 +110,7 @@ class StreamOptions:
 
     beam: int = _default("beam")
     """Number of prefixes that the beam search keeps; 0 takes the best path instead."""
-    grammar: Annotated[Path | None, arg(metavar="FST")] = None
+    grammar: Path | None = None
     """A phone grammar in OpenFst's text form, such as `tetraphone corpus bigram` writes; needs a beam."""
     grammar_scale: float = _default("grammar_scale")
     """Weight of the grammar's costs; the full weight of a bigram, 1, deletes phones."""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-import soxr
 from numpy.typing import NDArray
 
 from tetraphone.common.errors import InputError
@@ -352,6 +351,8 @@ def mispaired(samples: Samples) -> int | None:
 
 def to_mono(samples: Samples, native: int, rate: int) -> Samples:
     """[frames, channels] at `native` Hz → [frames] at `rate` Hz: channels averaged, resampled within the band."""
+    import soxr  # here: the recogniser resamples by itself
+
     return np.asarray(soxr.resample(samples.mean(axis=1), native, rate, quality="HQ"), np.float32)
 
 

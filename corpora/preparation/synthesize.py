@@ -20,6 +20,7 @@ from lhotse.audio import AudioSource, Recording
 from lhotse.supervision import AlignmentItem, SupervisionSegment
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import missing
 from tetraphone.common.files import new_folder
 from tetraphone.common.progress import Progress
 from tetraphone.corpora.manifest import write_part
@@ -182,7 +183,7 @@ def synthesize(destination: Path, options: SynthesisOptions) -> dict[str, Any]:
         InputError: the folder is used, espeak-ng is not installed, or a phoneme is not in the table.
     """
     if importlib.util.find_spec("espeakng_loader") is None:
-        raise InputError("espeak-ng is not installed; pip install 'tetraphone[synthetic]'")
+        raise missing("espeakng_loader")
     summary: dict[str, Any] = {}
     parts = plan(options)
     total = sum(map(len, parts.values()))

@@ -85,7 +85,7 @@ def test_missing_extra_says_how_to_install_it(
     make_checkpoint().save(tmp_path / "model.pt")
     command = ["export", str(tmp_path / "model.pt"), str(tmp_path / "model.tflite"), "--format", "tflite"]
     assert main(command) == 1
-    assert 'litert_torch is not installed; pip install "tetraphone[litert]"' in capsys.readouterr().err
+    assert "litert_torch is not installed; run pip install 'tetraphone[litert]'" in capsys.readouterr().err
     assert [item.name for item in tmp_path.iterdir()] == ["model.pt"]
 
 

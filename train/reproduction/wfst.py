@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.extras import extras_named
 from tetraphone.corpora.bigram import bigram_costs, count_successors
 from tetraphone.train.objectives.hmm import Topology
 
-try:
+with extras_named():
     import kaldi_decoder
     import kaldifst
-except ImportError as error:
-    raise InputError(f"decoding over graphs: {error}; install the extra: pip install 'tetraphone[paper]'") from error
 
 BEAM = 16.0
 """Cost above the best at which a path is dropped."""
