@@ -182,9 +182,12 @@ class Recognizer(_Handle):
         if not handle:
             raise failure()
         super().__init__(handle)
-        self._info: Any = empty("model_info")
-        _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(self._info)))
-        self.phones = tuple(self._symbol(index) for index in range(self._info.phones))
+        told = empty("model_info")
+        _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(told)))
+        names = [row.name.decode() for row in fields_of("model_info")]
+        self.info: dict[str, Any] = {name: getattr(told, name) for name in names}
+        """What is told of the model: numbers by their names in `native/common/fields.h`, which says what they are."""
+        self.phones = tuple(self._symbol(index) for index in range(self.info["phones"]))
         """The phone set, in the order of the scores; the blank's score comes before them."""
 
     @classmethod
@@ -210,27 +213,27 @@ class Recognizer(_Handle):
     @property
     def sample_rate(self) -> int:
         """Sampling rate of the model in Hz; streams accept any rate."""
-        return int(self._info.sample_rate)
+        return int(self.info["sample_rate"])
 
     @property
     def bands(self) -> int:
         """Number of mel bands of `Stream.bands`."""
-        return int(self._info.bands)
+        return int(self.info["bands"])
 
     @property
     def hop(self) -> float:
         """Seconds from one frame of `Stream.bands` to the next."""
-        return float(self._info.hop)
+        return float(self.info["hop"])
 
     @property
     def frame_shift(self) -> float:
         """Seconds from one frame of `Stream.scores` to the next."""
-        return float(self._info.frame_shift)
+        return float(self.info["frame_shift"])
 
     @property
     def delay(self) -> float:
         """Seconds from a network frame's start to the last sample that its scores need."""
-        return float(self._info.delay)
+        return float(self.info["delay"])
 
     def stream(self, options: StreamOptions | None = None, bands: bool = False, scores: bool = False) -> "Stream":
         """A new stream.

@@ -18,15 +18,24 @@ namespace tetraphone {
 class Call;  // engine.h
 class Engine;
 
+// The numbers that a file holds besides its features: X(name, what it may be, once the features are known).
+#define TETRAPHONE_METADATA(X)                                                                     \
+  X(frame_shift, Derived(features.shift()))   /* seconds from one network frame to the next */     \
+  X(frame_offset, Derived(features.offset())) /* seconds: network frame k stands for               \
+                                                 [k, k + 1] * frame_shift + frame_offset */        \
+  X(delay, Derived(features.delay()))         /* seconds from a network frame's start to the last  \
+                                                 sample that its scores need */                    \
+  X(confidence_slope, Range{0, 1e3})          /* confidence = sigmoid(slope * logit(posterior) +   \
+                                                 intercept): held-out data's fit */                \
+  X(confidence_intercept, Range{-1e3, 1e3})
+
 // What the file says of itself; METADATA of export/writer.py writes it.
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
   FeatureOptions features;
-  double frame_shift = 0;           // seconds from one network frame to the next
-  double frame_offset = 0;          // seconds: network frame k stands for [k, k + 1] * frame_shift + frame_offset
-  double delay = 0;                 // seconds from a network frame's start to the last sample that its scores need
-  double confidence_slope = 1;      // confidence = sigmoid(slope * logit(posterior) + intercept): held-out data's fit
-  double confidence_intercept = 0;
+#define TETRAPHONE_NUMBER(name, ...) double name = 0;
+  TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
+#undef TETRAPHONE_NUMBER
 
   struct Range {
     double least;
@@ -36,14 +45,12 @@ struct ModelInfo {
   // Export's arithmetic may round otherwise.
   static Range Derived(double value) { return {value - 1e-9, value + 1e-9}; }
 
-  // Visits each number besides the features, which are known by then: its name in the file, its value, what it may be.
+  // Visits the name, the value and the range of each number.
   template <typename Visit>
   void ForEach(Visit visit) {
-    visit("frame_shift", frame_shift, Derived(features.shift()));
-    visit("frame_offset", frame_offset, Derived(features.offset()));
-    visit("delay", delay, Derived(features.delay()));
-    visit("confidence_slope", confidence_slope, Range{0, 1e3});
-    visit("confidence_intercept", confidence_intercept, Range{-1e3, 1e3});
+#define TETRAPHONE_NUMBER(name, ...) visit(#name, name, __VA_ARGS__);
+    TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
+#undef TETRAPHONE_NUMBER
   }
 };
 

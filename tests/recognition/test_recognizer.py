@@ -18,10 +18,10 @@ from tetraphone.common.phones import TimedPhone
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.evaluation.evaluate import evaluate
 from tetraphone.evaluation.models import load_model
-from tetraphone.export.writer import export
+from tetraphone.export.writer import METADATA, export, metadata
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.recognition.ctc import greedy
-from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions
+from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions, fields_of
 from tetraphone.sound.audio import read_recording
 from tetraphone.sound.features import FeatureOptions, Normalisation, log_mel, network_input
 
@@ -236,6 +236,14 @@ def test_info_is_that_of_the_file(models: dict[str, Path]) -> None:
     assert (recognizer.sample_rate, recognizer.bands, recognizer.hop) == (RATE, 40, 0.01)
     assert recognizer.frame_shift == FEATURES.shift
     assert recognizer.delay == FEATURES.delay <= 0.12
+    assert list(recognizer.info) == [row.name.decode() for row in fields_of("model_info")]
+    shared = recognizer.info.keys() & {*METADATA} - {"phones"}
+    expected = metadata(make_checkpoint("float32", features=FEATURES))
+    assert {name: recognizer.info[name] for name in shared} == {name: expected[name] for name in shared}
+    assert len(shared) == 5
+    assert recognizer.info["phones"] == len(recognizer.phones)
+    assert recognizer.info["hop"] == FEATURES.hop_ms / 1000
+    assert recognizer.info["file_bytes"] == models["float32"].stat().st_size
     assert load_model(models["float32"]).phones == recognizer.phones
 
 

@@ -109,17 +109,22 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     /** [confidence]: the chance that the phone is right, 0 to 1; times in seconds. */
     data class Phone(val symbol: String, val start: Double, val end: Double, val confidence: Double)
 
-    /** What the file says of itself; times in seconds. */
-    data class ModelInfo(
-        val sampleRate: Int,
-        val bands: Int,
-        val hop: Double,
-        val frameShift: Double,
-        val frameOffset: Double,
-        val delay: Double,
-        val fileBytes: Long,
-        val phones: List<String>,
-    )
+    /** What the file says of itself; times in seconds. Read by the names in native/common/fields.h. */
+    class ModelInfo internal constructor(private val numbers: Map<String, Double>, symbol: (Int) -> String) {
+        val sampleRate = number("sample_rate").toInt()
+        val bands = number("bands").toInt()
+        val hop = number("hop")
+        val frameShift = number("frame_shift")
+        val frameOffset = number("frame_offset")
+        val delay = number("delay")
+        val fileBytes = number("file_bytes").toLong()
+        val phones = List(number("phones").toInt(), symbol)
+
+        override fun toString() = "ModelInfo$numbers"
+
+        private fun number(name: String) = numbers[name]
+            ?: throw RecognizerException("the library tells no $name of a model; build both from one version")
+    }
 
     /**
      * null: the default of the C++ recogniser, which alone knows it. [grammar] is a file in OpenFst's text form, over
@@ -173,18 +178,7 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         private fun readInfo(recognizer: Long): ModelInfo {
             val names = String(Native.infoNames()).split(' ')
             val numbers = names.zip(Native.info(recognizer).asList()).toMap()
-            fun number(name: String) = numbers[name]
-                ?: throw RecognizerException("the library tells no $name of a model; build both from one version")
-            return ModelInfo(
-                sampleRate = number("sample_rate").toInt(),
-                bands = number("bands").toInt(),
-                hop = number("hop"),
-                frameShift = number("frame_shift"),
-                frameOffset = number("frame_offset"),
-                delay = number("delay"),
-                fileBytes = number("file_bytes").toLong(),
-                phones = List(number("phones").toInt()) { String(Native.symbol(recognizer, it)) },
-            )
+            return ModelInfo(numbers) { String(Native.symbol(recognizer, it)) }
         }
     }
 
