@@ -31,6 +31,8 @@ RESULTS = {
     "tetraphone_stream_provisional": ctypes.c_int64,
     "tetraphone_stream_bands": ctypes.c_int64,
     "tetraphone_stream_scores": ctypes.c_int64,
+    "tetraphone_format_result": ctypes.c_int64,
+    "tetraphone_alphabet_at": ctypes.c_char_p,
 }
 """What functions of the library return that do not return an int."""
 

@@ -44,7 +44,7 @@ def unknown_phones(phones: Iterable[str], known: Collection[str] = ARPABET) -> l
 
 TIME_DIGITS = 6
 """Digits behind the point of seconds: microseconds, finer than any network's grid, so that what lies on the grid stays
-there, start and end alike. As in native/command/output.h."""
+there, start and end alike. As in native/results/decimal.h."""
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,14 @@ TYPES = {
 
 
 class Field(ctypes.Structure):
-    """A row of the lists in `native/common/fields.h`: name, kind, flag and help, each as bytes."""
+    """A row of the lists in `native/common/fields.h`: name, kind, flag and help, each as bytes; of an option also
+    its default and range, and whether it needs a beam."""
 
-    _fields_ = tuple((name, ctypes.c_char_p) for name in ("name", "kind", "flag", "help"))
+    _fields_ = (
+        *((name, ctypes.c_char_p) for name in ("name", "kind", "flag", "help")),
+        *((name, ctypes.c_double) for name in ("initial", "least", "greatest")),
+        ("needs_beam", ctypes.c_int32),
+    )
 
 
 def fields_of(name: str) -> list[Field]:

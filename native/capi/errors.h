@@ -3,6 +3,7 @@
 #pragma once
 
 #include <new>
+#include <string>
 
 #include "../common/result.h"
 
@@ -24,6 +25,15 @@ int Checked(Check check) {
   } catch (const std::bad_alloc&) {
     return Fail(kNoMemory);
   }
+}
+
+// Refuses a struct of another version.
+template <typename Struct>
+Failure CheckSize(const Struct& given, const std::string& name) {
+  if (given.size == sizeof given) return std::nullopt;
+  return Error{ErrorCode::kInvalidArgument, "a " + name + " of " + std::to_string(given.size) + " bytes, here it has " +
+                                                std::to_string(sizeof given) +
+                                                "; build the caller and the library from one version"};
 }
 
 }  // namespace tetraphone

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 namespace {
 
 using tetraphone::Checked;
+using tetraphone::CheckSize;
 using tetraphone::Code;
 using tetraphone::Error;
 using tetraphone::ErrorCode;
@@ -128,14 +130,6 @@ tetraphone_phone ToC(const Phone& phone) { return {phone.index, phone.start, pho
 
 float Same(float value) { return value; }
 
-template <typename Struct>
-Failure CheckSize(const Struct& given, const std::string& name) {
-  if (given.size == sizeof given) return std::nullopt;
-  return Error{ErrorCode::kInvalidArgument, "a " + name + " of " + std::to_string(given.size) + " bytes, here it has " +
-                                                std::to_string(sizeof given) +
-                                                "; build the caller and the library from one version"};
-}
-
 template <std::size_t size>
 int FieldAt(const tetraphone_field (&fields)[size], std::size_t index, tetraphone_field* field) {
   if (index >= size) return 0;
@@ -182,15 +176,24 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_
 }
 
 TETRAPHONE_C_ABI int tetraphone_model_info_at(size_t index, tetraphone_field* field) {
-#define TETRAPHONE_ROW(kind, name, value, help) {#name, #kind, "", help},
+#define TETRAPHONE_ROW(kind, name, value, help) {#name, #kind, "", help, 0, 0, 0, 0},
   static constexpr tetraphone_field kFields[] = {TETRAPHONE_MODEL_INFO(TETRAPHONE_ROW)};
 #undef TETRAPHONE_ROW
   return FieldAt(kFields, index, field);
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_option_at(size_t index, tetraphone_field* field) {
-#define TETRAPHONE_ROW(kind, name, initial, least, greatest, needs_beam, flag, help) {#name, #kind, flag, help},
-  static constexpr tetraphone_field kFields[] = {TETRAPHONE_STREAM_OPTIONS(TETRAPHONE_ROW)};
+  constexpr const char* kKinds[] = {"Whole", "Real", "Switch", "File"};  // of OptionKind
+  if (index >= std::size(tetraphone::kOptionRows)) return 0;
+  const tetraphone::OptionRow& row = tetraphone::kOptionRows[index];
+  const char* kind = kKinds[static_cast<int>(row.kind)];
+  *field = {row.name, kind, row.flag, row.help, row.initial, row.least, row.greatest, row.needs_beam};
+  return 1;
+}
+
+TETRAPHONE_C_ABI int tetraphone_command_option_at(size_t index, tetraphone_field* field) {
+#define TETRAPHONE_ROW(kind, name, flag, help) {#name, #kind, flag, help, 0, 0, 0, 0},
+  static constexpr tetraphone_field kFields[] = {TETRAPHONE_COMMAND_OPTIONS(TETRAPHONE_ROW)};
 #undef TETRAPHONE_ROW
   return FieldAt(kFields, index, field);
 }
@@ -245,7 +248,9 @@ tetraphone::StreamOptions OptionsOf(const tetraphone_stream_options& options) {
   return how;
 }
 
-Failure CheckSize(const tetraphone_stream_options& options) { return CheckSize(options, "tetraphone_stream_options"); }
+Failure CheckSize(const tetraphone_stream_options& options) {
+  return tetraphone::CheckSize(options, "tetraphone_stream_options");
+}
 
 // Calls set(kind, field) for the option of that name; the first argument has the kind's type.
 template <typename Set>

@@ -40,14 +40,20 @@ typedef struct {
 
 typedef struct {
   const char* name;
-  const char* kind; /* Whole, Real, Switch, File, Bytes */
+  const char* kind; /* Whole, Real, Switch, File, Bytes, Choice or Folder */
   const char* flag; /* of an option: what the usage calls its value; empty: no command has the flag */
   const char* help;
+  double initial; /* of an option that is a number: its default and its range */
+  double least;
+  double greatest;
+  int32_t needs_beam; /* of an option: 1 if another value than the default is refused without a beam */
 } tetraphone_field;
 
 /* The field after the struct's size that stands at `index` in its list: 1, or 0 behind the last. */
 int tetraphone_model_info_at(size_t index, tetraphone_field* field);
 int tetraphone_stream_option_at(size_t index, tetraphone_field* field);
+/* What both commands take besides. */
+int tetraphone_command_option_at(size_t index, tetraphone_field* field);
 
 typedef struct {
   int32_t index; /* of the phone, for tetraphone_phone_symbol */

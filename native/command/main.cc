@@ -20,8 +20,9 @@
 #include "../common/words.h"
 #include "../decoder/grammar.h"
 #include "../recognizer/recognizer.h"
+#include "../results/formats.h"
 #include "capture.h"
-#include "output.h"
+#include "live.h"
 #include "wav.h"
 
 namespace {
@@ -37,7 +38,7 @@ Prints the phones of each recording with start and end in seconds and confidence
 A RECORDING is a WAV file of any rate and kind; - is standard input.
 
   -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
-  -f, --format FORMAT      text, json (one object a recording), audacity labels or textgrid (both of one recording)
+  -f, --format FORMAT      text, json, jsonl, csv, ctm; of one recording textgrid, eaf, audacity, srt
       --json               the same as --format json
       --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
       --channel N          hear this channel of a recording, counted from 0; default: the mean of all
@@ -48,11 +49,9 @@ A RECORDING is a WAV file of any rate and kind; - is standard input.
 Exit status: 0; 1 with a sentence on standard error that says what is wrong; 2 for a wrong usage.
 )";
 
-enum class Format { kText, kJson, kAudacity, kTextGrid };
-
 struct Options {
   std::string model;
-  Format format = Format::kText;
+  const ResultFormat* format = ResultFormatAt(0);  // text
   int raw_rate = 0;
   int channel = -1;
   bool microphone = false;
@@ -107,15 +106,10 @@ std::string FlagOf(const OptionRow& row) {
   return flag;
 }
 
-Format FormatOf(const std::string& name) {
-  constexpr std::pair<const char*, Format> kFormats[] = {{"text", Format::kText},
-                                                         {"json", Format::kJson},
-                                                         {"audacity", Format::kAudacity},
-                                                         {"textgrid", Format::kTextGrid}};
-  for (const auto& [known, format] : kFormats) {
-    if (name == known) return format;
-  }
-  WrongUsage("--format is " + name + "; give text, json, audacity or textgrid");
+const ResultFormat* FormatOf(const std::string& name) {
+  const auto format = FindResultFormat(name);
+  if (!format) WrongUsage("--format: " + format.error().message);
+  return *format;
 }
 
 constexpr int kWidth = 120;
@@ -205,7 +199,7 @@ Options Parse(int count, char** arguments) {
         options.format = FormatOf(optarg);
         break;
       case kJsonFlag:
-        options.format = Format::kJson;
+        options.format = FormatOf("json");
         break;
       case kRaw:
         options.raw_rate = Number("raw", optarg, kLeastRate, kMostRate);
@@ -232,42 +226,42 @@ Options Parse(int count, char** arguments) {
   const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
   if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
   if (options.microphone && options.channel > 0) WrongUsage("the microphone has channel 0 alone");
-  const bool single = options.format == Format::kAudacity || options.format == Format::kTextGrid;
-  if (single && options.recordings.size() > 1) WrongUsage("this format holds one recording; give them one by one");
+  if (!options.format->joins && options.recordings.size() > 1) {
+    WrongUsage("this format holds one recording; give them one by one");
+  }
   if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
   return options;
 }
 
-Failure Print(const Options& options, const RecognizedRecording& recording) {
-  std::string lines;
-  switch (options.format) {
-    case Format::kText:
-      for (const Phone& phone : recording.phones) lines += TextLine(phone);
-      return Print(lines);
-    case Format::kJson:
-      return Print(JsonLine(recording));
-    case Format::kAudacity:
-      return Print(AudacityLabels(recording.phones));
-    case Format::kTextGrid:
-      return Print(TextGrid(recording));
-  }
-  return std::nullopt;
-}
+// Whether phones are printed as they come.
+bool PrintsAtOnce(const Options& options) { return options.format == ResultFormatAt(0); }
+
+Recognition Empty(const std::string& name) { return {name, 0, {{"phones", {}}}}; }
 
 // Phones that are final by now: printed at once as text, else kept for the end.
-Failure Take(const Options& options, Stream* stream, RecognizedRecording* recording) {
-  auto phones = stream->Poll();
-  if (!phones) return phones.error();
-  if (options.format == Format::kText) return Print(options, {"", 0, *phones});
-  recording->phones.insert(recording->phones.end(), phones->begin(), phones->end());
-  return std::nullopt;
+Failure Keep(const Options& options, const std::vector<Phone>& phones, Recognition* recognition) {
+  std::vector<Interval>& kept = recognition->tiers.front().intervals;
+  for (const Phone& phone : phones) kept.push_back({phone.symbol, phone.start, phone.end, phone.confidence});
+  if (!PrintsAtOnce(options)) return std::nullopt;
+  std::string lines;
+  for (const Interval& phone : kept) lines += TextLine(phone);
+  kept.clear();
+  return Print(lines);
 }
 
-Failure Finish(const Options& options, Stream* stream, RecognizedRecording* recording) {
+Failure Take(const Options& options, Stream* stream, Recognition* recognition) {
+  const auto phones = stream->Poll();
+  return phones ? Keep(options, *phones, recognition) : phones.error();
+}
+
+Failure Finish(const Options& options, Stream* stream, Recognition* recognition) {
   if (Failure failure = stream->Finish()) return failure;
-  if (Failure failure = Take(options, stream, recording)) return failure;
-  recording->duration = stream->Seconds();
-  return options.format == Format::kText ? std::nullopt : Print(options, *recording);
+  if (Failure failure = Take(options, stream, recognition)) return failure;
+  if (PrintsAtOnce(options)) return std::nullopt;
+  recognition->duration = stream->Seconds();
+  const bool first = options.recordings.empty() || recognition->name == options.recordings.front();
+  const Result<std::string> text = FormatResult(*recognition, *options.format, "arpabet", first);
+  return text ? Print(*text) : text.error();
 }
 
 Failure Recognize(const Options& options, Stream* stream, const std::string& name) {
@@ -278,31 +272,31 @@ Failure Recognize(const Options& options, Stream* stream, const std::string& nam
       raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate, options.channel)
           : SampleReader::Wav(std::move(*bytes), name, options.channel);
   if (!reader) return reader.error();
-  if (options.format == Format::kText && options.recordings.size() > 1) {
+  if (PrintsAtOnce(options) && options.recordings.size() > 1) {
     if (Failure failure = Print("recording: " + name + "\n")) return failure;
   }
-  RecognizedRecording recording{name, 0, {}};
+  Recognition recognition = Empty(name);
   float samples[kPiece];
   while (true) {
     const auto read = reader->Read(samples, kPiece);
     if (!read) return read.error();
     if (*read == 0) break;
     if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
-    if (Failure failure = Take(options, stream, &recording)) return failure;
+    if (Failure failure = Take(options, stream, &recognition)) return failure;
   }
   for (const std::string& problem : {reader->fault(), reader->levels()}) {
     if (problem.empty()) continue;
     Say(problem);
-    recording.problems.push_back(problem);
+    recognition.problems.push_back(problem);
   }
-  return Finish(options, stream, &recording);
+  return Finish(options, stream, &recognition);
 }
 
 Failure Listen(const Options& options, Stream* stream, int rate) {
   auto capture = Capture::Start(rate);
   if (!capture) return capture.error();
   (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
-  RecognizedRecording recording{"microphone", 0, {}};
+  Recognition recognition = Empty("microphone");
   LiveLine line(STDERR_FILENO);
   std::vector<std::string> symbols;
   float samples[kPiece];
@@ -314,12 +308,8 @@ Failure Listen(const Options& options, Stream* stream, int rate) {
     auto phones = stream->Poll();
     auto open = stream->Provisional();
     if (!phones || !open) return phones ? open.error() : phones.error();
-    if (options.format == Format::kText && !phones->empty()) {
-      line.Clear();
-      if (Failure failure = Print(options, {"", 0, *phones})) return failure;
-    } else {
-      recording.phones.insert(recording.phones.end(), phones->begin(), phones->end());
-    }
+    if (!phones->empty() && PrintsAtOnce(options)) line.Clear();
+    if (Failure failure = Keep(options, *phones, &recognition)) return failure;
     if (stream->Paused() || symbols.size() > kMostShown) symbols.clear();
     for (const Phone& phone : *phones) symbols.push_back(phone.symbol);
     std::vector<std::string> shown = symbols;
@@ -327,7 +317,7 @@ Failure Listen(const Options& options, Stream* stream, int rate) {
     line.Show(Level(samples, *read), shown);
   }
   line.Clear();
-  return Finish(options, stream, &recording);
+  return Finish(options, stream, &recognition);
 }
 
 int Run(Options options) {

@@ -1,6 +1,6 @@
-/* The one list of a stream's options, and the one of what is told of a model. The C structs, C++'s options, defaults,
- * checks and the command's flags follow from them; Python makes its structs from them and Kotlin goes by their names
- * (recognizer_c.h). Plain C, for recognizer_c.h. */
+/* The one list of a stream's options, that of the commands' and that of what is told of a model. The C structs, C++'s
+ * options, defaults, checks and the commands' flags follow from them; Python makes its structs from them and Kotlin
+ * goes by their names (recognizer_c.h). Plain C, for recognizer_c.h. */
 
 #ifndef TETRAPHONE_FIELDS_H_
 #define TETRAPHONE_FIELDS_H_
@@ -35,6 +35,22 @@
     "The channel that is heard, counted from 0; -1: the mean of all.")
 
 #define TETRAPHONE_STREAM_OPTIONS(X) TETRAPHONE_DECODER_OPTIONS(X) TETRAPHONE_OTHER_OPTIONS(X)
+
+/* What `tetraphone recognize` and `tetraphone-recognize` take besides those that have a flag above.
+ * X(kind, name, flag, help): kind is Whole, Switch, File, Folder or Choice. */
+#define TETRAPHONE_COMMAND_OPTIONS(X)                                                                                  \
+  X(File, model, "FILE", "A file of `tetraphone export`; default: the variable TETRAPHONE_MODEL.")                     \
+  X(Folder, output, "DIR",                                                                                             \
+    "Write a file of results for each recording into this folder. What is there already, made by the same model with " \
+    "the same options and not older than its recording, is left.")                                                     \
+  X(Switch, overwrite, "", "With --output: make all results anew, also in a folder of other options.")                 \
+  X(Choice, format, "FORMAT", "How results are written; see below. Default: text.")                                    \
+  X(Switch, json, "", "The same as --format json.")                                                                    \
+  X(Choice, alphabet, "ALPHABET", "arpabet: phones as the model has them (the default); ipa: those of the ARPABET in " \
+    "the International Phonetic Alphabet.")                                                                            \
+  X(Whole, channel, "N", "Hear this channel of a recording, counted from 0; default: the mean of all.")                \
+  X(Switch, microphone, "", "Listen until Ctrl-C, with the level and the phones as they come.")                        \
+  X(Switch, quiet, "", "No progress and no level on the terminal.")
 
 /* X(kind, name, value, help)
  *   kind   Whole, Real or Bytes

@@ -7,6 +7,7 @@ from itertools import count
 import torch
 
 from tetraphone.common.native import library
+from tetraphone.common.phones import ARPABET
 from tetraphone.export.operators import OPERATORS, library_kinds
 from tetraphone.quant.formats import WEIGHT_FORMATS, Format
 from tetraphone.train.network.kinds import LAYER_KINDS
@@ -37,6 +38,15 @@ def test_the_library_has_the_same_operators() -> None:
 def test_the_library_has_the_same_layer_kinds() -> None:
     exported = {name: OPERATORS[kind.operator] for name, kind in LAYER_KINDS.items() if kind.operator}
     assert {layer: operator for operator, layer in library_kinds().values() if layer} == exported
+
+
+def test_the_library_writes_each_phone_of_the_arpabet_in_ipa() -> None:
+    arpabet, ipa = ctypes.c_char_p(), ctypes.c_char_p()
+    table: dict[str, str] = {}
+    while library().tetraphone_alphabet_phone_at(ctypes.c_size_t(len(table)), ctypes.byref(arpabet), ctypes.byref(ipa)):
+        table[(arpabet.value or b"").decode()] = (ipa.value or b"").decode()
+    assert tuple(table) == ARPABET
+    assert len(set(table.values())) == len(table)
 
 
 def test_numbers_of_packed_blocks_are_for_ever() -> None:

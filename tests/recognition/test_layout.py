@@ -17,6 +17,7 @@ import pytest
 from tetraphone.common.native import library
 from tetraphone.export.operators import _Matrix, _Shape
 from tetraphone.recognition.recognizer import (
+    Field,
     Recognizer,
     StreamOptions,
     _Phone,
@@ -30,6 +31,7 @@ NATIVE = Path(__file__).parents[2] / "native"
 C_ABI, LAYERS = "capi/recognizer_c.h", "kernels/layers.h"
 DECLARED = (
     (_Phone, "tetraphone_phone", C_ABI),
+    (Field, "tetraphone_field", C_ABI),
     (_Shape, "tetraphone::Shape", LAYERS),
     (_Matrix, "tetraphone::Matrix", LAYERS),
 )

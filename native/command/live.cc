@@ -1,0 +1,73 @@
+#include "live.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "../results/escape.h"
+
+namespace tetraphone {
+namespace {
+
+constexpr double kLeastLevel = -60;
+constexpr std::size_t kMeterCells = 10;
+
+}  // namespace
+
+double Level(const float* samples, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(samples[i]) * samples[i];
+  return sum == 0 ? kLeastLevel : std::max(kLeastLevel, 10 * std::log10(sum / static_cast<double>(count)));
+}
+
+std::string LiveText(double level, const std::vector<std::string>& symbols, std::size_t width, bool blocks) {
+  const double share = std::min(std::max(1 - level / kLeastLevel, 0.0), 1.0);
+  const auto cells = static_cast<std::size_t>(std::lround(share * kMeterCells));
+  std::string line;
+  for (std::size_t i = 0; i < kMeterCells; ++i) line += i < cells ? (blocks ? "█" : "#") : (blocks ? "░" : ".");
+  char decibels[32];
+  std::snprintf(decibels, sizeof decibels, "%5.0f dB ", level);
+  line += decibels;
+  std::size_t columns = Columns(line);
+  if (columns > width) return "";
+  std::size_t first = symbols.size();
+  while (first > 0 && columns + 1 + Columns(symbols[first - 1]) <= width) columns += 1 + Columns(symbols[--first]);
+  for (std::size_t i = first; i < symbols.size(); ++i) line += " " + symbols[i];
+  return line;
+}
+
+LiveLine::LiveLine(int descriptor) : descriptor_(descriptor) {
+  const char* kind = std::getenv("TERM");
+  terminal_ = isatty(descriptor) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+  const char* locale = nullptr;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (locale == nullptr || *locale == 0) locale = std::getenv(name);
+  }
+  blocks_ = locale != nullptr && (std::strstr(locale, "UTF-8") != nullptr || std::strstr(locale, "utf8") != nullptr);
+}
+
+void LiveLine::Show(double level, const std::vector<std::string>& symbols) {
+  if (!terminal_) return;
+  winsize size{};
+  const bool known = ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  // The last column stays free: some terminals begin a new line behind it.
+  Write("\r" + LiveText(level, symbols, (known ? size.ws_col : 80) - 1, blocks_) + "\x1b[K");
+  shown_ = true;
+}
+
+void LiveLine::Clear() {
+  if (shown_) Write("\r\x1b[K");
+  shown_ = false;
+}
+
+void LiveLine::Write(const std::string& text) {
+  // A terminal that takes no more bytes loses this line and gets the next.
+  [[maybe_unused]] const ssize_t written = write(descriptor_, text.data(), text.size());
+}
+
+}  // namespace tetraphone
