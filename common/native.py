@@ -39,7 +39,7 @@ RESULTS = {
 
 @cache
 def library() -> ctypes.CDLL:
-    """The library, loaded once; loading it registers the operators with ExecuTorch.
+    """The library, loaded once; loading one with ExecuTorch's engine registers the operators with ExecuTorch.
 
     Raises:
         InputError: it is missing, cannot be loaded, or belongs to another version of the package.
@@ -48,8 +48,7 @@ def library() -> ctypes.CDLL:
     if not found:
         raise InputError(f"{LIBRARY} is not beside {PACKAGE}.common; install the package again (`make setup`)")
     try:
-        _load_runtime()
-        loaded = ctypes.CDLL(str(found[0]))
+        loaded = _load(found[0])
         for name, result in RESULTS.items():
             getattr(loaded, name).restype = result
         built = loaded.tetraphone_version().decode()
@@ -71,14 +70,18 @@ def _candidates() -> list[Path]:
     return [Path(__file__).with_name(LIBRARY), Path(sysconfig.get_path("purelib")) / PACKAGE / "common" / LIBRARY]
 
 
-def _load_runtime() -> None:
-    """Loads ExecuTorch's library from where Python finds the package: the loader finds it by itself only in the folder
-    of packages that holds ours."""
-    spec = find_spec("executorch")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        if (path := Path(folder) / "lib" / RUNTIME).is_file():
-            ctypes.CDLL(str(path))
-            return
+def _load(path: Path) -> ctypes.CDLL:
+    """Loads the library. One with ExecuTorch's engine needs that one's library, which the loader finds by itself only
+    in the folder of packages that holds ours: else it is loaded from where Python finds the package."""
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        spec = find_spec("executorch") if RUNTIME in str(error) else None
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            if (runtime := Path(folder) / "lib" / RUNTIME).is_file():
+                ctypes.CDLL(str(runtime))
+                return ctypes.CDLL(str(path))
+        raise
 
 
 def failure() -> InputError:
