@@ -7,9 +7,10 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import check_least
+from tetraphone.common.models import find_model
 from tetraphone.common.progress import say
 from tetraphone.common.terminal import wrong_usage
-from tetraphone.recognition.recognizer import Recognizer, StreamOptions, default_model
+from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 
 from .shared import Json, Quiet, check_suffix, keep_inputs
 
@@ -27,7 +28,7 @@ class Recognize:
     """Listen until Ctrl-C, showing the level and the phones as they come (extra `microphone`; a .pte file only)."""
     decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
     model: Annotated[Path | None, arg(metavar="MODEL")] = None
-    """A .pte file or a checkpoint; by default the shipped model, else the one that `make demo` trained."""
+    """A name of `tetraphone models`, a .pte file or a checkpoint; by default TETRAPHONE_MODEL, else english-int8."""
     plot: Annotated[Path | None, arg(metavar="PNG")] = None
     """A PNG to draw: the spectrogram with the phones under it."""
     quiet: Quiet = False
@@ -40,7 +41,7 @@ class Recognize:
             wrong_usage("recognize", "the microphone has channel 0 alone")
         check_least("channel", self.channel, 0)
         check_suffix(self.plot, ".png")
-        path = self.model or default_model()
+        path = find_model(self.model)
         keep_inputs(path, self.recording, self.decoding.grammar, output=self.plot)
         say(f"model {path}")
         if self.recording is None:

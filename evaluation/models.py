@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.models import find_model
 from tetraphone.recognition.model import Model, from_program
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 
@@ -11,11 +12,13 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
     """Loads a .pte file, or a checkpoint if the name ends otherwise.
 
     Args:
+        path: or the name of a model that ships.
         options: how to decode; a checkpoint takes only the defaults, since it is decoded by its best path.
 
     Raises:
         InputError: the file is missing, damaged, or not a model of this version; a checkpoint is given options.
     """
+    path = find_model(path)
     if path.suffix.lower() == ".pte":
         return from_program(Recognizer.load(path), str(path), options)
     if options not in (None, StreamOptions()):

@@ -2,7 +2,8 @@
 
 import warnings
 
-from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions, default_model
+from tetraphone.common.models import find_model as default_model
+from tetraphone.recognition.recognizer import Recognizer, Stream, StreamOptions
 
 __all__ = ["Recognizer", "Stream", "StreamOptions", "default_model"]
 

@@ -25,8 +25,6 @@ from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 from tetraphone.sound.features import Frames
 
-SHIPPED = Path(__file__).parent.parent / "models"
-DEMO = Path("demo")
 PIECE = 256
 """Items that one call of the library returns at most."""
 
@@ -359,15 +357,3 @@ class Stream(_Handle):
             )
             for item in found
         ]
-
-
-def default_model() -> Path:
-    """The model that ships with the package, else the one that `make demo` trained in the working folder.
-
-    Raises:
-        InputError: there is neither.
-    """
-    found = [*sorted(SHIPPED.glob("*-int8.pte")), *sorted(DEMO.glob("*-int8.pte"))]
-    if not found:
-        raise InputError(f"no model ships with this version and {DEMO} holds none; run `make demo` or give --model")
-    return found[0]

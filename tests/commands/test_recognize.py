@@ -12,7 +12,7 @@ import soxr
 from cli import PNG, RATE, json_of, make_samples, run
 from rapidfuzz.distance import Levenshtein
 
-from tetraphone.recognition import recognizer
+from tetraphone.common import models
 from tetraphone.train.pictures import draw_confusions, draw_tradeoff
 
 
@@ -20,14 +20,14 @@ def test_default_model(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(recognizer, "SHIPPED", tmp_path / "models")
+    monkeypatch.setattr(models, "SHIPPED", tmp_path / "models")
     assert run("recognize", work / "0.wav") == 1
     assert "make demo" in capfd.readouterr().err
     for folder in ("demo", "models"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "qlstm-int8.pte").write_bytes((work / "int8.pte").read_bytes())
         json_of(capfd, "recognize", work / "0.wav")
-        assert recognizer.default_model().parent.name == folder
+        assert models.find_model().parent.name == folder
 
 
 def test_recognize_prints_phones_in_order(work: Path, capfd: pytest.CaptureFixture[str]) -> None:

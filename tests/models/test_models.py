@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tetraphone.common.models import SHIPPED, find_model
 from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.evaluation.evaluate import evaluate
 from tetraphone.evaluation.models import load_model
 from tetraphone.quant.quantize import load
-from tetraphone.recognition.recognizer import SHIPPED, Recognizer, default_model
+from tetraphone.recognition.recognizer import Recognizer
 
 NAMES = sorted(path.name.removesuffix("-float32.pt") for path in SHIPPED.glob("*-float32.pt"))
 GREATEST = {"english": (700_000, 750_000, 420_000), "english-tiny": (250_000, 290_000, 165_000)}
@@ -27,7 +28,7 @@ def files(name: str) -> list[Path]:
 
 def test_there_is_a_model_and_it_is_the_default() -> None:
     assert "english" in NAMES
-    assert default_model() == SHIPPED / "english-int8.pte"
+    assert find_model() == SHIPPED / "english-int8.pte"
 
 
 @pytest.mark.parametrize("name", NAMES)

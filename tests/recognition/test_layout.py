@@ -14,6 +14,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
+from tetraphone.common.models import find_model
 from tetraphone.common.native import library
 from tetraphone.export.operators import _Matrix, _Shape
 from tetraphone.recognition.recognizer import (
@@ -21,7 +22,6 @@ from tetraphone.recognition.recognizer import (
     Recognizer,
     StreamOptions,
     _Phone,
-    default_model,
     empty,
     fields_of,
     structure,
@@ -98,7 +98,7 @@ def test_a_structure_of_another_size_is_refused() -> None:
     options.size -= 8
     says = r"^a tetraphone_stream_options of \d+ bytes, here it has \d+; build the caller and the library from one ver"
     reference = ctypes.byref(options)
-    with Recognizer.load(default_model()) as recognizer:
+    with Recognizer.load(find_model()) as recognizer:
         handle = recognizer._handle
         info = empty("model_info")
         info.size += 8
