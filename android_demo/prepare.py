@@ -15,7 +15,7 @@ from pathlib import Path
 import soundfile
 import torch
 
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.phones import ARPABET
 from tetraphone.export.writer import export
 from tetraphone.quant.options import QuantizeOptions

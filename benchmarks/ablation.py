@@ -16,7 +16,7 @@ from typing import Any
 
 import tyro
 
-from tetraphone.commands.recipe import Recipe, changed, read_recipe, teach
+from tetraphone.commands.training.recipe import Recipe, changed, read_recipe, teach
 from tetraphone.common.errors import DivergedError, InputError
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.phones import ARPABET

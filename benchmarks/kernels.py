@@ -37,7 +37,7 @@ from torch import Tensor
 
 from tetraphone.common.files import machine
 from tetraphone.common.native import library
-from tetraphone.export.operators import instruction_set
+from tetraphone.recognition.engine import instruction_set
 
 CASES = {
     "reference": Case(layers=2, quaternions=64, input_quaternions=40, frames=1),

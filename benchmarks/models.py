@@ -25,7 +25,7 @@ import soundfile
 import tyro
 from recognizer import DECODER
 
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.files import machine
 from tetraphone.common.phones import ARPABET
 from tetraphone.common.progress import Progress

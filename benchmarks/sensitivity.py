@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tyro
 
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import machine, write_atomically
 from tetraphone.common.progress import Progress

@@ -23,7 +23,7 @@ import tyro
 from tyro.conf import arg
 
 from tetraphone.commands.benchmark import TrainingBenchmark
-from tetraphone.commands.training_cost import alternate, benchmark_training, measured_step
+from tetraphone.commands.training.cost import alternate, benchmark_training, measured_step
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import machine
 from tetraphone.corpora.corpus import read_corpus

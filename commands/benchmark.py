@@ -10,7 +10,7 @@ from tetraphone.common.files import machine
 from tetraphone.train.network.options import check_quaternion_size
 from tetraphone.train.options import check_threads
 
-from .shared import Json, Quiet
+from .flags import Json, Quiet
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,6 @@ class Benchmark:
     json: Json = False
 
     def run(self) -> dict[str, Any]:
-        from .training_cost import benchmark_training
+        from .training.cost import benchmark_training
 
         return {"figure": self.figure, **machine(), **benchmark_training(self.options)}

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from .shared import Json, Quiet, check_suffix, say_notes
+from .flags import Json, Quiet
+from .shared import check_suffix, say_notes
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from tetraphone.common.progress import say
 from tetraphone.recognition.recognizer import StreamOptions
 from tetraphone.train.options import check_threads
 
-from .shared import Json, Quiet, say_notes
+from .flags import Decoding, Json, Quiet
+from .shared import say_notes
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Evaluate:
     fold: Annotated[Path | None, arg(metavar="TABLE")] = None
     """Phones of the model to use for the transcripts' symbols: a line `ax AH` replaces ax by AH, a line `q` removes q.
     Symbols that the table lacks stay as they are; silences that the model lacks are removed."""
-    decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
+    decoding: Decoding = field(default_factory=StreamOptions)
     quiet: Quiet = False
     json: Json = False
 

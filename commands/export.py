@@ -8,7 +8,8 @@ from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import InputError
 
-from .shared import Json, Quiet, check_suffix, keep_inputs
+from .flags import Json, Quiet
+from .shared import check_suffix, keep_inputs
 
 
 @dataclass(frozen=True)

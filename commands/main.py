@@ -24,6 +24,8 @@ from tetraphone.common.terminal import (
     problem_lines,
 )
 
+from .arguments import parse
+
 COMMANDS = {
     "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, or count its phones."),
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
@@ -41,6 +43,8 @@ imported when its command is called, so that no command waits for what another n
 
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON."""
+WITHOUT_TYRO = {"recognize", "info"}
+"""Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """Parts of torch's messages, on a processor and on a GPU."""
@@ -112,12 +116,18 @@ def union() -> Any:
     """A choice among the commands, as tyro takes it."""
     from tyro.conf import subcommand
 
-    return functools.reduce(operator.or_, (Annotated[command_class(name), subcommand(name)] for name in COMMANDS))
+    from .arguments import for_tyro
+
+    kinds = ((name, command_class(name)) for name in COMMANDS)
+    taken = ((name, for_tyro(kind) if name in WITHOUT_TYRO else kind) for name, kind in kinds)
+    return functools.reduce(operator.or_, (Annotated[kind, subcommand(name)] for name, kind in taken))
 
 
 def _parsed(arguments: list[str]) -> Any:
     """The options of the command that the arguments name; the list of commands needs no tyro."""
     name, *rest = arguments or [""]
+    if name in WITHOUT_TYRO:
+        return parse(command_class(name), f"tetraphone {name}", rest)
     if name in COMMANDS:
         return _by_tyro(command_class(name), f"tetraphone {name}", rest)
     if name.startswith("--tyro"):  # completion for a shell, which knows every option

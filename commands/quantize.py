@@ -8,7 +8,8 @@ from tyro.conf import Positional, arg
 
 from tetraphone.quant.options import QuantizeOptions
 
-from .shared import Json, Quiet, check_suffix
+from .flags import Json, Quiet
+from .shared import check_suffix
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
-
-from tyro.conf import Positional, arg
+from typing import Any
 
 from tetraphone.common.errors import check_least
 from tetraphone.common.models import find_model
@@ -12,27 +10,46 @@ from tetraphone.common.progress import say
 from tetraphone.common.terminal import wrong_usage
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 
-from .shared import Json, Quiet, check_suffix, keep_inputs
+from .arguments import JSON, QUIET, flag
+from .shared import check_suffix, keep_inputs
 
 
 @dataclass(frozen=True)
 class Recognize:
     """Print the phones of a recording, or of the microphone, with start, end (seconds) and confidence (0 to 1)."""
 
-    recording: Positional[Annotated[Path | None, arg(metavar="RECORDING")]] = None
-    """A file or a pipe (- is standard input) of any rate, channel count and format that libsndfile reads. If the
-    model is a checkpoint, the whole recording is held in memory."""
-    channel: Annotated[int | None, arg(metavar="N")] = None
-    """The channel to recognise, counted from 0; by default the mean of all."""
-    microphone: bool = False
-    """Listen until Ctrl-C, showing the level and the phones as they come (extra `microphone`; a .pte file only)."""
-    decoding: Annotated[StreamOptions, arg(name="")] = field(default_factory=StreamOptions)
-    model: Annotated[Path | None, arg(metavar="MODEL")] = None
-    """A name of `tetraphone models`, a .pte file or a checkpoint; by default TETRAPHONE_MODEL, else english-int8."""
-    plot: Annotated[Path | None, arg(metavar="PNG")] = None
-    """A PNG to draw: the spectrogram with the phones under it."""
-    quiet: Quiet = False
-    json: Json = False
+    recording: Path | None = field(
+        default=None,
+        metadata=flag(
+            "A file or a pipe (- is standard input) of any rate, channel count and format that libsndfile reads. If "
+            "the model is a checkpoint, the whole recording is held in memory.",
+            "RECORDING",
+            positional=True,
+        ),
+    )
+    channel: int | None = field(
+        default=None, metadata=flag("The channel to recognise, counted from 0; by default the mean of all.", "N")
+    )
+    microphone: bool = field(
+        default=False,
+        metadata=flag(
+            "Listen until Ctrl-C, showing the level and the phones as they come (extra `microphone`; a .pte file only)."
+        ),
+    )
+    decoding: StreamOptions = field(default_factory=StreamOptions)
+    model: Path | None = field(
+        default=None,
+        metadata=flag(
+            "A name of `tetraphone models`, a .pte file or a checkpoint; by default TETRAPHONE_MODEL's, else "
+            "english-int8.",
+            "MODEL",
+        ),
+    )
+    plot: Path | None = field(
+        default=None, metadata=flag("A PNG to draw: the spectrogram with the phones under it.", "PNG")
+    )
+    quiet: bool = field(default=False, metadata=flag(QUIET))
+    json: bool = field(default=False, metadata=flag(JSON))
 
     def run(self) -> dict[str, Any]:
         if (self.recording is None) != self.microphone:

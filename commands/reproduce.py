@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from tetraphone.common.progress import say
 from tetraphone.train.options import ReproduceOptions, TableName
 
-from .shared import Json, Quiet
+from .flags import Json, Quiet
 
 
 @dataclass(frozen=True)

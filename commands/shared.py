@@ -1,23 +1,14 @@
-"""What the commands share: flags, and the refusal of impossible names of files."""
+"""What the commands share: the refusal of impossible names of files, and notes on a corpus."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from tyro.conf import arg
+from typing import TYPE_CHECKING
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.progress import say
 
 if TYPE_CHECKING:
     from tetraphone.corpora.corpus import Corpus
-
-# Flags.
-
-Json = Annotated[bool, arg(name="json", help="Print exactly one JSON object on standard output.")]
-Quiet = Annotated[bool, arg(name="quiet", help="Print no progress and no log; errors are still printed.")]
-
-# Refusals.
 
 SUFFIXES = {
     ".pt": "a checkpoint",

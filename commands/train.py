@@ -10,7 +10,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.progress import say
 from tetraphone.train.options import TrainOptions
 
-from .shared import Json, Quiet
+from .flags import Json, Quiet
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Train:
         from tetraphone.quant.aware import rounded
         from tetraphone.train.loop.run import train
 
-        from .recipe import follow, read_recipe
+        from .training.recipe import follow, read_recipe
 
         if not self.corpora:
             raise InputError(

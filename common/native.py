@@ -1,10 +1,8 @@
 """The library libtetraphone.so: kernels, ExecuTorch operators, the recogniser, and what a model may be; a C ABI."""
 
 import ctypes
-import sysconfig
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,30 +42,42 @@ def library() -> ctypes.CDLL:
     Raises:
         InputError: it is missing, cannot be loaded, or belongs to another version of the package.
     """
-    found = [path for path in _candidates() if path.is_file()]
-    if not found:
+    path = next((path for path in _candidates() if path.is_file()), None)
+    if path is None:
         raise InputError(f"{LIBRARY} is not beside {PACKAGE}.common; install the package again (`make setup`)")
     try:
-        loaded = _load(found[0])
+        loaded = _load(path)
         for name, result in RESULTS.items():
             getattr(loaded, name).restype = result
         built = loaded.tetraphone_version().decode()
     except (OSError, AttributeError) as error:
         lacks = RUNTIME in str(error) and find_spec("executorch") is None
         mend = "install executorch where Python finds it" if lacks else "install the package again (`make setup`)"
-        raise InputError(f"cannot load {found[0]}: {error}; {mend}") from error
-    try:
-        installed = version(PACKAGE)
-    except PackageNotFoundError:
-        installed = built
+        raise InputError(f"cannot load {path}: {error}; {mend}") from error
+    installed = _installed(path, built)
     if built != installed:
-        raise InputError(f"{found[0]} is of version {built}, the package {installed}; install it again (`make setup`)")
+        raise InputError(f"{path} is of version {built}, the package {installed}; install it again (`make setup`)")
     return loaded
 
 
-def _candidates() -> list[Path]:
+def _installed(path: Path, built: str) -> str:
+    """The version of the package; that of the library where no package is installed."""
+    if path.parents[2].joinpath(f"{PACKAGE}-{built}.dist-info").is_dir():
+        return built  # without importlib.metadata, which takes longer than all else here
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(PACKAGE)
+    except PackageNotFoundError:
+        return built
+
+
+def _candidates() -> Iterator[Path]:
     """Where a regular and an editable install put the library."""
-    return [Path(__file__).with_name(LIBRARY), Path(sysconfig.get_path("purelib")) / PACKAGE / "common" / LIBRARY]
+    yield Path(__file__).with_name(LIBRARY)
+    import sysconfig  # which a regular install needs not
+
+    yield Path(sysconfig.get_path("purelib")) / PACKAGE / "common" / LIBRARY
 
 
 def _load(path: Path) -> ctypes.CDLL:

@@ -21,7 +21,7 @@ def load_model(path: Path, options: StreamOptions | None = None) -> Model:
     path = find_model(path)
     if path.suffix.lower() == ".pte":
         return from_program(Recognizer.load(path), str(path), options)
-    if options not in (None, StreamOptions()):
+    if options is not None and vars(options) != vars(StreamOptions()):
         raise InputError(f"{path} is a checkpoint, decoded by its best path; export it for other ways to decode")
     from .checkpoint import from_checkpoint
 

@@ -72,21 +72,6 @@ class _Matrix(ctypes.Structure):
     _fields_ = (("values", ctypes.c_void_p), ("scales", ctypes.c_void_p))
 
 
-def instruction_set() -> str:
-    """The instruction set that the kernels use on this processor."""
-    name: bytes = library().tetraphone_instruction_set()
-    return name.decode()
-
-
-def instruction_sets() -> dict[str, bool]:
-    """The instruction sets of this build, the best last, and whether this processor supports each."""
-    found: dict[str, bool] = {}
-    name = ctypes.c_char_p()
-    while (supported := library().tetraphone_instruction_set_at(ctypes.c_size_t(len(found)), ctypes.byref(name))) >= 0:
-        found[(name.value or b"").decode()] = bool(supported)
-    return found
-
-
 @cache
 def library_kinds() -> dict[int, tuple[Operator, str]]:
     """The rows of native/kernels/kinds.h by number: the operator, and the layer kind of training, or ""."""

@@ -1,4 +1,5 @@
-"""What runs the programs of models: the kernels called directly, or ExecuTorch (native/model/engine.h)."""
+"""What runs the programs of models: the kernels called directly, or ExecuTorch (native/model/engine.h); the kernels'
+instruction set."""
 
 import ctypes
 
@@ -33,3 +34,18 @@ def choose_engine(name: str) -> None:
     """
     if library().tetraphone_choose_engine(name.encode()) < 0:
         raise failure()
+
+
+def instruction_set() -> str:
+    """The instruction set that the kernels use on this processor."""
+    name: bytes = library().tetraphone_instruction_set()
+    return name.decode()
+
+
+def instruction_sets() -> dict[str, bool]:
+    """The instruction sets of this build, the best last, and whether this processor supports each."""
+    found: dict[str, bool] = {}
+    name = ctypes.c_char_p()
+    while (supported := library().tetraphone_instruction_set_at(ctypes.c_size_t(len(found)), ctypes.byref(name))) >= 0:
+        found[(name.value or b"").decode()] = bool(supported)
+    return found

@@ -127,6 +127,11 @@ class StreamOptions:
     pause: float = _default("pause")
     """Seconds without a phone after which a stream is paused."""
 
+    @classmethod
+    def flags(cls) -> dict[str, tuple[str, str]]:
+        """The help and the metavar of each option, as the library lists them."""
+        return {row.name.decode(): (row.help.decode(), row.flag.decode()) for row in fields_of("stream_option")}
+
     def __post_init__(self) -> None:
         check_types(self)
         _check(library().tetraphone_check_options(ctypes.byref(self._native())))

@@ -13,8 +13,8 @@ import torch
 from checkpoints import make_checkpoint
 from options import FEATURES, GENERAL, World, options_of, row
 
-from tetraphone.commands import training_cost
 from tetraphone.commands.benchmark import Benchmark
+from tetraphone.commands.training import cost
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.preparation import synthesize
 from tetraphone.evaluation import calibrate as calibration
@@ -373,7 +373,7 @@ def benchmarks(world: World) -> None:
         def submit(self, job: Any, kind: str, width: int, options: Any) -> Any:
             return type("Done", (), {"result": staticmethod(lambda: 1000)})
 
-    training_step, alternate = training_cost.training_step, training_cost.alternate
+    training_step, alternate = cost.training_step, cost.alternate
 
     def stepped(of: Any, x: torch.Tensor) -> Any:
         seen["shapes"].add(tuple(x.shape))
@@ -384,15 +384,15 @@ def benchmarks(world: World) -> None:
         seen["repetitions"].add(repetitions)
         return alternate(steps, repetitions, name)
 
-    linear_step = training_cost.linear_step
+    linear_step = cost.linear_step
 
     def linear(layer: Any, x: torch.Tensor, *rest: Any) -> Any:
         seen["rows"].add(tuple(x.shape))
         return linear_step(layer, x, *rest)
 
-    world.patch.setattr(training_cost, "ProcessPoolExecutor", Here)
+    world.patch.setattr(cost, "ProcessPoolExecutor", Here)
     for name, function in (("training_step", stepped), ("alternate", turned), ("linear_step", linear)):
-        world.patch.setattr(training_cost, name, function)
+        world.patch.setattr(cost, name, function)
     flags = ("--widths", 8, 12, "--linear-widths", 4, "--linear-rows", 5, "--layers", 2, "--inputs", 16, "--frames", 3)
     flags = (*flags, "--batch-size", 2, "--repetitions", 1, "--memory-processes", 2, "--threads", 2)
     found = world.json("benchmark", "training", *flags)

@@ -9,7 +9,7 @@ import torch
 from options import SMALL, Prepared, World, row
 from train_options import first_weight
 
-from tetraphone.commands import recipe
+from tetraphone.commands.training import recipe
 from tetraphone.quant.aware import rounded
 from tetraphone.train.loop import arithmetic
 from tetraphone.train.network.model import Checkpoint

@@ -20,7 +20,7 @@ import torch
 import tyro
 from numpy.typing import NDArray
 
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
 from tetraphone.common.progress import say

@@ -8,6 +8,7 @@ import pytest
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
 TRAINING = {"torch", "lhotse", "matplotlib", "scipy", "executorch", "torchao", "kaldi_native_fbank", "tensorboard"}
+BEYOND_RECOGNITION = TRAINING | {"tyro", "tqdm", "soxr", "email", "asyncio", "multiprocessing", "concurrent"}
 PROGRAM = """
 import sys
 from tetraphone.commands.main import main
@@ -24,9 +25,10 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
     [
         (("--help",), TRAINING | {"numpy", "tyro", "tqdm", "soundfile"}),
         (("train", "--help"), TRAINING),
-        (("recognize", "--help"), TRAINING),
-        (("recognize", "--quiet", str(MEASURE)), TRAINING),
-        (("recognize", "--beam", "4", "--json", str(MEASURE)), TRAINING),
+        (("recognize", "--help"), BEYOND_RECOGNITION),
+        (("info",), BEYOND_RECOGNITION - {"email"}),
+        (("recognize", "--quiet", str(MEASURE)), BEYOND_RECOGNITION),
+        (("recognize", "--beam", "4", "--json", str(MEASURE)), BEYOND_RECOGNITION),
     ],
     ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, tuple) else "",
 )

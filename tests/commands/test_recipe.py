@@ -10,7 +10,7 @@ import torch
 from interrupted import InProcess
 
 from tetraphone.commands.main import main
-from tetraphone.commands.recipe import Recipe, changed, follow, read_recipe
+from tetraphone.commands.training.recipe import Recipe, changed, follow, read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus

@@ -15,7 +15,7 @@ import pytest
 from checkpoints import hand_made, make_checkpoint, plain
 
 from tetraphone.commands.benchmark import TrainingBenchmark
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import check_features, check_phones
 from tetraphone.corpora.corpus import read_corpus

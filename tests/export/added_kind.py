@@ -20,8 +20,8 @@ from interrupted import InProcess  # noqa: E402
 import tetraphone  # noqa: E402
 from tetraphone.commands.main import main  # noqa: E402
 from tetraphone.common.native import library  # noqa: E402
-from tetraphone.export.operators import instruction_sets  # noqa: E402
 from tetraphone.quant.quantize import load  # noqa: E402
+from tetraphone.recognition.engine import instruction_sets  # noqa: E402
 from tetraphone.recognition.recognizer import Recognizer  # noqa: E402
 from tetraphone.sound.audio import Samples, read_recording  # noqa: E402
 from tetraphone.sound.features import log_mel, network_input  # noqa: E402

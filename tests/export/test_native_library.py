@@ -15,7 +15,8 @@ from tetraphone.common import native
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import LIBRARY, library
 from tetraphone.export import operators
-from tetraphone.export.operators import OPERATORS, instruction_set
+from tetraphone.export.operators import OPERATORS
+from tetraphone.recognition.engine import instruction_set
 
 
 @pytest.mark.parametrize("fault", ["text", "unresolved", "foreign"])
@@ -32,7 +33,7 @@ def test_library_that_does_not_load_is_named(fault: str, tmp_path: Path, monkeyp
 
 
 def test_library_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "version", lambda name: "0.0.1")
+    monkeypatch.setattr(native, "_installed", lambda path, built: "0.0.1")
     with pytest.raises(InputError, match=r"the package 0\.0\.1; install it again"):
         library.__wrapped__()
 

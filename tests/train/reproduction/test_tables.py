@@ -15,7 +15,7 @@ from checkpoints import make_checkpoint
 from interrupted import InProcess
 from torch import Tensor
 
-from tetraphone.commands.recipe import read_recipe
+from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import Corpus
 from tetraphone.evaluation.evaluate import evaluate

@@ -11,10 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tetraphone.commands.benchmark import TrainingBenchmark
 from tetraphone.common.progress import Progress
 from tetraphone.train.network.layers import QLSTM, QuaternionLinear
-
-from .benchmark import TrainingBenchmark
 
 WARM_UP = 1
 """Steps of each that do not count, before those that do."""

@@ -1,0 +1,1 @@
+"""What `train --recipe` and `benchmark training` do: they join rooms that know nothing of one another."""
