@@ -30,6 +30,7 @@ RESULTS = {
     "tetraphone_stream_bands": ctypes.c_int64,
     "tetraphone_stream_scores": ctypes.c_int64,
     "tetraphone_format_result": ctypes.c_int64,
+    "tetraphone_settings_text": ctypes.c_int64,
     "tetraphone_alphabet_at": ctypes.c_char_p,
 }
 """What functions of the library return that do not return an int."""

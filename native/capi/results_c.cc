@@ -1,9 +1,13 @@
 #include "results_c.h"
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "../recognizer/recognizer.h"
+#include "../recognizer/settings.h"
 #include "../results/alphabet.h"
 #include "../results/formats.h"
 #include "errors.h"
@@ -31,11 +35,34 @@ TETRAPHONE_C_ABI int tetraphone_alphabet_phone_at(size_t index, const char** arp
   return 1;
 }
 
-TETRAPHONE_C_ABI int64_t tetraphone_format_result(const tetraphone_result* result, const char* format,
-                                                  const char* alphabet, int first, char* text, size_t capacity) {
+namespace {
+
+// The size of the text that `make` gives, or an error's code; the text is copied where it fits.
+template <typename Make>
+int64_t Copied(char* text, size_t capacity, Make make) {
   int64_t size = 0;
   const int code = Checked([&]() -> Failure {
-    if (Failure failure = tetraphone::CheckSize(*result, "tetraphone_result")) return failure;
+    const Result<std::string> made = make();
+    if (!made) return made.error();
+    if (made->size() <= capacity) std::memcpy(text, made->data(), made->size());
+    size = static_cast<int64_t>(made->size());
+    return std::nullopt;
+  });
+  return code < 0 ? code : size;
+}
+
+template <typename T>
+void Assign(T from, T* to) {
+  *to = from;
+}
+void Assign(const char*, std::shared_ptr<const tetraphone::Grammar>*) {}
+
+}  // namespace
+
+TETRAPHONE_C_ABI int64_t tetraphone_format_result(const tetraphone_result* result, const char* format,
+                                                  const char* alphabet, int first, char* text, size_t capacity) {
+  return Copied(text, capacity, [&]() -> Result<std::string> {
+    if (Failure failure = tetraphone::CheckSize(*result, "tetraphone_result")) return *failure;
     const auto found = tetraphone::FindResultFormat(format);
     if (!found) return found.error();
     Recognition recognition{result->recording, result->duration, {}};
@@ -48,11 +75,19 @@ TETRAPHONE_C_ABI int64_t tetraphone_format_result(const tetraphone_result* resul
       recognition.tiers.push_back(std::move(tier));
     }
     for (size_t i = 0; i < result->problem_count; ++i) recognition.problems.emplace_back(result->problems[i]);
-    const Result<std::string> written = tetraphone::FormatResult(recognition, **found, alphabet, first != 0);
-    if (!written) return written.error();
-    if (written->size() <= capacity) std::memcpy(text, written->data(), written->size());
-    size = static_cast<int64_t>(written->size());
-    return std::nullopt;
+    return tetraphone::FormatResult(recognition, **found, alphabet, first != 0);
   });
-  return code < 0 ? code : size;
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_settings_text(const char* model, const tetraphone_stream_options* options,
+                                                  const char* alphabet, char* text, size_t capacity) {
+  return Copied(text, capacity, [&]() -> Result<std::string> {
+    if (Failure failure = tetraphone::CheckSize(*options, "tetraphone_stream_options")) return *failure;
+    tetraphone::StreamOptions how;
+#define TETRAPHONE_ASSIGN(kind, name, ...) Assign(options->name, &how.decoder.name);
+    TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_ASSIGN)
+#undef TETRAPHONE_ASSIGN
+    how.channel = options->channel;
+    return tetraphone::SettingsText(model, options->grammar == nullptr ? "" : options->grammar, how, alphabet);
+  });
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "../common/result.h"
-#include "wav.h"
+#include "../recordings/wav.h"
 
 namespace tetraphone {
 

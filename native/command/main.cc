@@ -20,10 +20,10 @@
 #include "../common/words.h"
 #include "../decoder/grammar.h"
 #include "../recognizer/recognizer.h"
+#include "../recordings/wav.h"
 #include "../results/formats.h"
 #include "capture.h"
 #include "live.h"
-#include "wav.h"
 
 namespace {
 

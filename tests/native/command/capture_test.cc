@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "folder.h"
-#include "recordings.h"
+#include "../recordings/recordings.h"
 
 namespace tetraphone {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "command/capture.h"
-#include "recordings.h"
+#include "../recordings/recordings.h"
 
 namespace tetraphone {
 

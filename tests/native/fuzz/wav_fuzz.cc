@@ -1,6 +1,6 @@
 // libFuzzer target for the WAV reader. The first byte says how the rest arrives (the most bytes a read, the most
 // samples a call) and whether it has a header. However it is cut, the samples are the same, finite, and no more than
-// the bytes. The corpus is made by tests/native/command/wav_headers_test.cc (seed-*) and by long runs.
+// the bytes. The corpus is made by tests/native/recordings/wav.headers_test.cc (seed-*) and by long runs.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "command/wav.h"
+#include "recordings/wav.h"
 
 namespace {
 

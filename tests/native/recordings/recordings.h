@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "command/wav.h"
+#include "recordings/wav.h"
 
 namespace tetraphone {
 

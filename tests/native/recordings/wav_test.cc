@@ -1,6 +1,6 @@
 // The samples of WAV files and of bytes without a header: cut, joined, paired wrongly, of many channels, endless.
 
-#include "command/wav.h"
+#include "recordings/wav.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Bytes of files and pipes, read and written.
 
-#include "command/bytes.h"
+#include "recordings/bytes.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <csignal>
 #include <thread>
 
-#include "folder.h"
+#include "../command/folder.h"
 #include "recordings.h"
 
 namespace tetraphone {
