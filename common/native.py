@@ -10,8 +10,8 @@ from .errors import InputError, typed
 
 LIBRARY = "libtetraphone.so"
 RUNTIME = "libexecutorch.so"
-MAGIC_BYTES = 64
-"""Of a file, in which its format shows."""
+MAGIC_BYTES = 36
+"""Of a file, in which its format shows; native/common/limits.h has the same."""
 PACKAGE = "tetraphone"
 RESULTS = {
     "tetraphone_version": ctypes.c_char_p,

@@ -1,7 +1,7 @@
 """Corrections of transcripts: a table of utterances to leave out, and of phones that were said otherwise."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
@@ -59,10 +59,13 @@ class Corrections:
                 corpus, name, kind, *rest = columns
                 if kind not in KINDS or len(rest) != (kind != "dropped"):
                     raise ValueError(kind)
-                found.stretches[corpus][name][kind] = tuple(map(_stretch, rest[0].split("; "))) if rest else ()
+                stretches = tuple(map(_stretch, rest[0].split("; "))) if rest else ()
             except ValueError as error:
                 what = "write CORPUS, ID, KIND and the stretches, with tabs between them"
                 raise InputError(f"{path}, line {number} is no correction; {what}") from error
+            if kind in found.stretches[corpus][name]:
+                raise InputError(f"{path}, line {number}: {name} is {kind} twice; write its stretches in one line")
+            found.stretches[corpus][name][kind] = stretches
         return found
 
     def lines(self) -> Iterator[str]:
@@ -72,39 +75,52 @@ class Corrections:
                 for kind, stretches in kinds.items():
                     yield "\t".join([corpus, name, kind, *filter(None, ["; ".join(map(str, stretches))])]) + "\n"
 
-    def apply(self, corpus: Corpus, kinds: Collection[Kind]) -> Corpus:
-        """The corpus with its corrections of some kinds; none of a corpus that the table lacks.
 
-        Raises:
-            InputError: the table was made for other transcripts: an utterance is missing, or has other phones.
-        """
-        name = corpus_name(corpus.name)
-        table = self.stretches.get(name, {})
-        if missing := sorted(table.keys() - {utterance.id for utterance in corpus.utterances}):
-            raise InputError(f"{self.path} corrects {missing[0]}, which {name} lacks; make the table anew")
-        kept = []
-        for utterance in corpus.utterances:
-            corrections = {kind: table.get(utterance.id, {}).get(kind) for kind in kinds}
-            if corrections.get("dropped") is None:
-                stretches = [stretch for found in corrections.values() for stretch in found or ()]
-                kept.append(self._corrected(utterance, stretches) if stretches else utterance)
-        return replace(corpus, utterances=tuple(kept))
+def corrected(corpus: Corpus, tables: Iterable[Corrections], kinds: Collection[Kind]) -> Corpus:
+    """The corpus with the corrections of some kinds in all tables, whatever their order; places count in the transcript
+    as it stands in the corpus.
 
-    def _corrected(self, utterance: Utterance, stretches: Iterable[Stretch]) -> Utterance:
-        phones = list(utterance.phones)
-        for stretch in sorted(stretches, key=lambda stretch: stretch.first, reverse=True):
-            place = slice(stretch.first, stretch.first + len(stretch.written))
-            if tuple(phones[place]) != stretch.written:
-                mend = "the table was made for other transcripts; make it anew"
-                raise InputError(f"{self.path}: {utterance.label} has no {' '.join(stretch.written)} there; {mend}")
-            phones[place] = stretch.said
-        return replace(utterance, phones=tuple(phones), times=None)
+    Raises:
+        InputError: a table was made for other transcripts: an utterance is missing, or has other phones; or two say
+            different things of the same phones.
+    """
+    name, found = corpus_name(corpus.name), defaultdict[str, dict[Stretch, Path]](dict)
+    dropped, there = set[str](), {utterance.id for utterance in corpus.utterances}
+    for table in tables:
+        corrections = table.stretches.get(name, {})
+        if missing := sorted(corrections.keys() - there):
+            raise InputError(f"{table.path} corrects {missing[0]}, which {name} lacks; make the table anew")
+        for utterance_id, by_kind in corrections.items():
+            for kind in kinds & by_kind.keys():
+                found[utterance_id] |= dict.fromkeys(by_kind[kind], table.path)
+                if kind == "dropped":
+                    dropped.add(utterance_id)
+    kept = [utterance for utterance in corpus.utterances if utterance.id not in dropped]
+    return replace(corpus, utterances=tuple(_corrected(utterance, found[utterance.id]) for utterance in kept))
+
+
+def _corrected(utterance: Utterance, stretches: Mapping[Stretch, Path]) -> Utterance:
+    """An utterance with stretches, each of a table."""
+    if not stretches:
+        return utterance
+    phones, after = list(utterance.phones), None
+    for stretch, path in sorted(stretches.items(), key=lambda item: item[0].first, reverse=True):
+        end = stretch.first + len(stretch.written)
+        if after and max(end, stretch.first + 1) > after[0].first:
+            tables = " and ".join(sorted({str(path), str(after[1])}))
+            what = f"both {stretch} and {after[0]}"
+            raise InputError(f"{tables}: {utterance.label} has {what}; leave one out")
+        if end > len(utterance.phones) or tuple(phones[stretch.first : end]) != stretch.written:
+            mend = "the table was made for other transcripts; make it anew"
+            raise InputError(f"{path}: {utterance.label} has no {' '.join(stretch.written)} there; {mend}")
+        phones[stretch.first : end], after = stretch.said, (stretch, path)
+    return replace(utterance, phones=tuple(phones), times=None)
 
 
 def _stretch(text: str) -> Stretch:
     """Raises ValueError: the text is none."""
     written, mark, said = text.partition(" >")
     first, *phones = written.split()
-    if not mark or not said.split():
+    if not mark or not said.split() or int(first) < 0:
         raise ValueError(text)
     return Stretch(int(first), tuple(phones), tuple(said.split()))

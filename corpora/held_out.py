@@ -1,8 +1,9 @@
 """Speakers that are held out of training, by a table that stays the same whatever else is trained on."""
 
 import hashlib
+import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
@@ -18,8 +19,25 @@ def corpus_name(spec: str) -> str:
     return "/".join(Path(spec.removesuffix(".jsonl")).absolute().parts[-2:])
 
 
+def table_names(corpora: Iterable[Corpus]) -> set[str]:
+    """How tables call these corpora.
+
+    Raises:
+        InputError: two of them alike, so that a table means either.
+    """
+    found: dict[str, str] = {}
+    for corpus in corpora:
+        name = corpus_name(corpus.name)
+        if name in found:
+            both = f"{found[name]} and {corpus.name} are both {name} to tables"
+            raise InputError(f"{both}; rename a folder, or take one of them")
+        found[name] = corpus.name
+    return set(found)
+
+
 class HeldOut:
-    """A table of speakers: a line each, `CORPUS SPEAKER`; a name counts with its corpus. # begins a comment."""
+    """A table of speakers: a line each, `CORPUS SPEAKER`; a name counts with its corpus. With a tab between the two,
+    both may contain blanks. # begins a comment, where it begins a line or follows a blank."""
 
     def __init__(self, path: Path) -> None:
         """
@@ -36,11 +54,12 @@ class HeldOut:
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}; give a table of lines CORPUS SPEAKER") from error
         for number, line in enumerate(lines, 1):
-            words = line.split("#")[0].split(maxsplit=1)
+            said = re.split(r"(?:^|\s)#", line)[0].strip()
+            words = said.split("\t" if "\t" in said else None, maxsplit=1)
             if len(words) == 1:
-                raise InputError(f"{path}, line {number}: {words[0]} has no speaker behind it; write CORPUS SPEAKER")
+                raise InputError(f"{path}, line {number}: {said} has no speaker behind it; write CORPUS SPEAKER")
             if words:
-                self.speakers[words[0]][words[1].rstrip()] = number
+                self.speakers[words[0].strip()][words[1].strip()] = number
 
     def of(self, corpus: Corpus) -> set[str]:
         """The speakers of a corpus that are held out.

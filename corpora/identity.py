@@ -1,12 +1,16 @@
 """Whether data are the same as before, by what they hold and not by where they lie or how their path was spelt."""
 
+import ast
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tetraphone.common.files import write_atomically
@@ -68,6 +72,13 @@ def _stamp(path: Path) -> list[int]:
     except OSError:
         return []
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
+@cache
+def code_digest(*modules: ModuleType) -> str:
+    """SHA-256 of what modules' code does, whatever its comments and layout: it stands for every constant in it."""
+    code = [ast.dump(ast.parse(inspect.getsource(module))) for module in modules]
+    return hashlib.sha256(json.dumps(code).encode()).hexdigest()
 
 
 def glimpse(path: Path, offset: int = 0, size: int | None = None) -> str:

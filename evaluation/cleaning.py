@@ -18,7 +18,7 @@ from tetraphone.common.progress import Progress
 from tetraphone.corpora.corpus import Corpus
 from tetraphone.corpora.corrections import Corrections, Stretch
 from tetraphone.corpora.dictionary import Pronunciations, split_words
-from tetraphone.corpora.held_out import corpus_name
+from tetraphone.corpora.held_out import corpus_name, table_names
 from tetraphone.corpora.identity import file_digest
 from tetraphone.corpora.options import CleanOptions, Kind
 from tetraphone.corpora.pronunciations import Spoken, split_transcript
@@ -37,8 +37,6 @@ SCORES, CORRECTIONS = "scores.jsonl", "corrections.tsv"
 
 WORST = 100
 """One utterance of so many of a corpus, those that score lowest, may be dropped; at least one."""
-IMPOSSIBLE = -99.0
-"""The score where the model cannot have heard the transcript."""
 
 Scorer = Callable[[Samples], NDArray[np.float32]]
 """Samples → scores [network frames, labels]."""
@@ -80,8 +78,10 @@ def clean(
         resume: continue in a folder where the same was interrupted.
 
     Raises:
-        InputError: the model cannot be read, the folder is used, or holds the scores of something else.
+        InputError: the model cannot be read, the folder is used, or holds the scores of something else; or two corpora
+            have one name in tables.
     """
+    table_names(corpora)
     phones, rate, scorer = load_scorer(model)
     lacking = {phone for corpus in corpora for one in corpus.utterances for phone in one.phones} - set(phones)
     if lacking:
@@ -194,7 +194,7 @@ def hear(
     return Heard(
         corpus,
         utterance.id,
-        round((score - likeliest) / len(utterance.phones), 4) if np.isfinite(score) else IMPOSSIBLE,
+        round((score - likeliest) / len(utterance.phones), 4),
         round(errors.phone_error_rate, 1),
         len(utterance.phones),
         utterance.duration,

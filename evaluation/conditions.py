@@ -1,5 +1,6 @@
 """Bad lines and noise that a model is measured in."""
 
+import sys
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,10 @@ import soxr
 from scipy.signal import butter, sosfilt
 
 from tetraphone.common.errors import InputError
+from tetraphone.corpora.identity import code_digest
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.audio import Samples
+from tetraphone.train.data import distortion, noise
 from tetraphone.train.data.distortion import as_long, decoded, drawn, opus_level
 from tetraphone.train.data.noise import babble, mixed, pink_noise
 
@@ -57,8 +60,18 @@ class Condition:
 
     name: str
 
+    def prepare(self, utterances: Sequence[Utterance], rate: int) -> None:
+        """Nothing is to be made before."""
+
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         return changed(CONDITIONS[self.name], samples, rate, drawn(zlib.crc32(self.name.encode()), utterance))
+
+    def __repr__(self) -> str:
+        return f"Condition{self.name, _code()}"
+
+
+def _code() -> str:
+    return code_digest(noise, distortion, sys.modules[__name__])
 
 
 def changed(change: Changed, samples: Samples, rate: int, random: np.random.Generator) -> Samples:
@@ -76,13 +89,13 @@ class Babble:
     """Other speakers at once, BABBLE_DB below the speech: of two halves of the speakers, the one that is not heard."""
 
     tracks: tuple[Path, Path]
-    digests: tuple[str, str]
+    """Files, once they are prepared: a minute of TALKERS at once, of each half of the speakers."""
     first: frozenset[str]
     """Speakers of the first track."""
 
     @classmethod
     def of(cls, utterances: Sequence[Utterance], folder: Path) -> "Babble":
-        """Makes the tracks in `folder`: a minute of TALKERS at once, of each half of the speakers.
+        """Babble of these utterances, with its tracks in `folder`.
 
         Raises:
             InputError: there are fewer than two speakers.
@@ -90,13 +103,12 @@ class Babble:
         speakers = sorted({utterance.speaker for utterance in utterances})
         if len(speakers) < 2:
             raise InputError(f"{len(speakers)} speakers held out; babble needs two, of whom one is not heard")
-        first = frozenset(speakers[::2])
-        paths = folder / "babble-1.npy", folder / "babble-2.npy"
-        digests = [
-            babble([u for u in utterances if (u.speaker in first) == mine], RATE, (TALKERS,), 60.0, path)
-            for path, mine in zip(paths, (True, False), strict=True)
-        ]
-        return cls(paths, (digests[0], digests[1]), first)
+        return cls((folder / "babble-1.npy", folder / "babble-2.npy"), frozenset(speakers[::2]))
+
+    def prepare(self, utterances: Sequence[Utterance], rate: int) -> None:
+        for path, mine in zip(self.tracks, (True, False), strict=True):
+            half = [utterance for utterance in utterances if (utterance.speaker in self.first) == mine]
+            babble(half, RATE, (TALKERS,), 60.0, path)
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         track = np.load(self.tracks[utterance.speaker in self.first], mmap_mode="r")
@@ -108,4 +120,4 @@ class Babble:
         return changed(change, samples, rate, drawn(zlib.crc32(b"babble"), utterance))
 
     def __repr__(self) -> str:
-        return f"Babble{self.digests, sorted(self.first), TALKERS, BABBLE_DB}"
+        return f"Babble{sorted(self.first), _code()}"

@@ -95,7 +95,7 @@ def choose(options: Choose) -> None:
         for utterance in read_corpus(str(options.corpora / spec), "train").utterances:
             seconds[corpus_name(spec), utterance.speaker] += utterance.duration
     drawn = choose_held_out(seconds, SHARE, voice, LONGEST, WHOLE)
-    lines = [f"{corpus} {speaker}\n" for corpus, speaker in drawn]
+    lines = [("\t" if " " in "".join(names) else " ").join(names) + "\n" for names in drawn]
     with write_atomically(options.output) as temporary:
         temporary.write_text(HEADER + "".join(lines), encoding="utf-8")
 

@@ -95,6 +95,14 @@ constexpr Magic kForeign[] = {
     {0, "TTA1", "True Audio (tta)"},
 };
 
+constexpr bool EnoughMagicBytes() {
+  for (const Magic& magic : kForeign) {
+    if (magic.at + magic.bytes.size() > kMagicBytes) return false;
+  }
+  return true;
+}
+static_assert(EnoughMagicBytes());
+
 }  // namespace
 
 Failure CheckPhones(const std::vector<std::string>& phones) {

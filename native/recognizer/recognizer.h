@@ -36,7 +36,8 @@ struct Phone {
   std::string symbol;
   double start;       // seconds since the stream's start
   double end;         // seconds
-  double confidence;  // the chance that it is right, 0 to 1, as calibrated on held-out data when the model was exported
+  double confidence;  // the chance that it is right, 0 to 1, as calibrated on held-out data when the model was exported,
+                      // with a blank shift of 0: another one moves it, and the times
 };
 
 // And pause, keep_bands, keep_scores, channel: see fields.h.

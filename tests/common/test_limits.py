@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
@@ -17,7 +18,7 @@ from checkpoints import hand_made, make_checkpoint, plain
 from tetraphone.commands.benchmark import TrainingBenchmark
 from tetraphone.commands.training.recipe import read_recipe
 from tetraphone.common.errors import InputError
-from tetraphone.common.native import check_features, check_phones
+from tetraphone.common.native import MAGIC_BYTES, check_decoded, check_features, check_phones
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.dictionary import read_dictionary
 from tetraphone.corpora.preparation.options import SynthesisOptions
@@ -66,6 +67,14 @@ def test_a_phone_set_is_one() -> None:
         check_phones(["AA", "B", "AA"])
     with pytest.raises(InputError, match="10001 phones; a phone set has at most 10000"):
         check_phones([str(index) for index in range(10001)])
+
+
+def test_a_format_shows_in_the_bytes_that_are_read_for_it() -> None:
+    """As many in both languages; the compiler checks that they reach the end of every mark."""
+    limits = (Path(__file__).parents[2] / "native/common/limits.h").read_text(encoding="utf-8")
+    assert re.findall(r"kMagicBytes = (\d+);", limits) == [str(MAGIC_BYTES)]
+    with pytest.raises(InputError, match="Speex"):
+        check_decoded((b"OggS".ljust(28, b"\0") + b"Speex   " + b"more")[:MAGIC_BYTES])
 
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

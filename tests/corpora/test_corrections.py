@@ -1,7 +1,9 @@
 """Tables of speakers held out and of corrected transcripts."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from runs import OPTIONS
 
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import read_corpus
-from tetraphone.corpora.corrections import KINDS, Corrections, Stretch
+from tetraphone.corpora.corrections import KINDS, Corrections, Stretch, corrected
 from tetraphone.corpora.held_out import HeldOut, choose_held_out, corpus_name
 from tetraphone.train.data.sets import read_training_sets
 
@@ -93,7 +95,7 @@ def test_corrections_of_the_kinds_asked_for_are_applied(tiny_corpus: Path, tmp_p
         (("reduced",), (*first[:2], "S", *first[3:])),
         (KINDS, ("OW", "OW", first[1], "S", *first[3:])),
     ):
-        found = {utterance.id: utterance.phones for utterance in read.apply(corpus, kinds).utterances}
+        found = {utterance.id: utterance.phones for utterance in corrected(corpus, [read], kinds).utterances}
         assert found == {**phones, "u0": expected} if "dropped" not in kinds else "u1" not in found
         assert found["u0"] == expected
 
@@ -121,9 +123,59 @@ def test_who_is_held_out_keeps_the_transcripts(tiny_corpus: Path, tmp_path: Path
         ("{name} u0 dropped", "line 1 is no correction"),
         ("{name}\tu99\tdropped", "corrects u99, which .* lacks"),
         ("{name}\tu0\treduced\t0 TH > OW", "has no TH there"),
+        ("{name}\tu0\treduced\t-1 > OW", "line 1 is no correction"),
+        ("{name}\tu0\treduced\t999 > OW", "there; the table was made for other transcripts"),
+        ("{name}\tu0\tdropped\n{name}\tu0\tdropped", "line 2: u0 is dropped twice; write its stretches in one line"),
     ],
 )
 def test_corrections_of_something_else(line: str, named: str, tiny_corpus: Path, tmp_path: Path) -> None:
     path = written(tmp_path / "table.tsv", line.format(name=corpus_name(str(tiny_corpus))) + "\n")
     with pytest.raises(InputError, match=named):
         read_training_sets((str(tiny_corpus),), replace(OPTIONS, corrections=(str(path),)))
+
+
+def test_several_tables_are_applied_as_one_in_any_order(tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = read_corpus(str(tiny_corpus), "train")
+    name, phones = corpus_name(corpus.name), corpus.utterances[0].phones
+    longer = f"{name}\tu0\tdictionary\t0 {phones[0]} > OW OW OW\n{name}\tu1\tdropped\n"
+    later = f"{name}\tu0\treduced\t2 {phones[2]} > S\n{name}\tu1\tdictionary\t0 > OW\n"
+    again = f"{name}\tu0\treduced\t0 {phones[0]} > OW OW OW; 2 {phones[2]} > S\n"
+    tables = [Corrections.load(written(tmp_path / f"{n}.tsv", text)) for n, text in enumerate((longer, later, again))]
+    for order in permutations(tables):
+        found = corrected(corpus, order, KINDS).utterances
+        assert found[0].phones == ("OW", "OW", "OW", phones[1], "S", *phones[3:])
+        assert "u1" not in {utterance.id for utterance in found}
+
+
+@pytest.mark.parametrize("other", ["0 {0} > EH", "0 {0} {1} > EH", "1 {1} > EH", "0 > EH"])
+def test_tables_that_say_different_things_of_the_same_phones(other: str, tiny_corpus: Path, tmp_path: Path) -> None:
+    corpus = read_corpus(str(tiny_corpus), "train")
+    name, phones = corpus_name(corpus.name), corpus.utterances[0].phones
+    one = written(tmp_path / "one.tsv", f"{name}\tu0\tdictionary\t0 {' '.join(phones[:2])} > OW\n")
+    two = written(tmp_path / "two.tsv", f"{name}\tu0\treduced\t{other.format(*phones)}\n")
+    for order in permutations((Corrections.load(one), Corrections.load(two))):
+        with pytest.raises(InputError, match=r"one\.tsv and .*two\.tsv: .*u0.* has both .* and .*; leave one out"):
+            corrected(corpus, order, KINDS)
+        assert corrected(corpus, order, ("dictionary",)).utterances[0].phones == ("OW", *phones[2:])
+
+
+def test_names_with_blanks_are_held_out_behind_a_tab(tmp_path: Path) -> None:
+    lines = "my corpus/train\tJohn Smith # a comment\na/b John Smith\na/b\ts#1\na/b s2\t# none\n # none\n\t\n"
+    speakers = HeldOut(written(tmp_path / "held.txt", lines)).speakers
+    assert {name: list(found) for name, found in speakers.items()} == {
+        "my corpus/train": ["John Smith"],
+        "a/b": ["John Smith", "s#1", "s2"],
+    }
+
+
+@pytest.mark.parametrize("table", ["held_out", "corrections"])
+def test_two_corpora_of_one_name_have_no_table(table: str, tiny_corpus: Path, tmp_path: Path) -> None:
+    again = tmp_path / tiny_corpus.parent.name / tiny_corpus.name
+    shutil.copytree(tiny_corpus.parent, again.parent)
+    name = corpus_name(str(tiny_corpus))
+    text = {"held_out": f"{name} s1\n", "corrections": f"{name}\tu0\tdropped\n"}[table]
+    path = str(written(tmp_path / "table", text))
+    both, options = (str(tiny_corpus), str(again)), replace(OPTIONS, hold_out=0.3)
+    assert read_training_sets(both, options)[0]
+    with pytest.raises(InputError, match=f"^.* and .* are both {name} to tables; rename a folder"):
+        read_training_sets(both, replace(options, **{table: path if table == "held_out" else (path,)}))

@@ -30,6 +30,7 @@ def test_a_condition_is_the_same_whenever_an_utterance_comes(name: str) -> None:
 def test_nobody_is_in_the_babble_under_his_own_speech(tiny_corpus: Path, tmp_path: Path) -> None:
     utterances = read_corpus(str(tiny_corpus), "train").utterances
     change = Babble.of(utterances, tmp_path)
+    change.prepare(utterances, 16000)
     assert change.first == {"s0", "s2"}
     assert all(len(np.load(path)) == 60 * 16000 for path in change.tracks)
     tracks = [np.random.default_rng(seed).standard_normal(60 * 16000).astype(np.float32) for seed in (1, 2)]

@@ -2,6 +2,7 @@
 energies, this takes samples."""
 
 import io
+import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ import soxr
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfilt
 
+from tetraphone.corpora.identity import code_digest
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.sound.audio import Samples
 from tetraphone.train.options import Distortion
 
-from .noise import BABBLE, MADE, babble, mixed
+from . import noise
 
 DISTORTIONS: tuple[Distortion, ...] = get_args(Distortion)
 TALKERS, STRETCH_SECONDS = (1, 2, 3, 4, 6, 8, 12), 240.0
@@ -99,18 +101,12 @@ class Distorted:
     kinds: tuple[Distortion, ...]
     copy: int
     track: Path
-    """Of the babble; a file only where the kinds have it."""
-    digest: str
-    """Of its samples."""
+    """Of the babble: a file, once it is prepared, where the kinds have it. The copies share it."""
 
-    @classmethod
-    def copies(
-        cls, kinds: tuple[Distortion, ...], count: int, utterances: Sequence[Utterance], rate: int, folder: Path
-    ) -> tuple["Distorted", ...]:
-        """So many copies; babble is made of the utterances, in `folder`."""
-        track = folder / BABBLE
-        digest = babble(utterances, rate, TALKERS, STRETCH_SECONDS, track) if "babble" in kinds else ""
-        return tuple(cls(kinds, copy, track, digest) for copy in range(count))
+    def prepare(self, utterances: Sequence[Utterance], rate: int) -> None:
+        """Makes the babble, of these utterances."""
+        if "babble" in self.kinds and self.copy == 0:
+            noise.babble(utterances, rate, TALKERS, STRETCH_SECONDS, self.track)
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         random = drawn(self.copy, utterance)
@@ -121,11 +117,10 @@ class Distorted:
         if kind == "babble":
             track = np.load(self.track, mmap_mode="r")
             first = int(random.integers(max(1, len(track) - count)))
-            noise = np.resize(track[first : first + count], count)
+            added = np.resize(track[first : first + count], count)
         else:
-            noise = MADE[kind](count, rate, random)
-        return mixed(samples, noise, random.uniform(*NOISE_DB))
+            added = noise.MADE[kind](count, rate, random)
+        return noise.mixed(samples, added, random.uniform(*NOISE_DB))
 
     def __repr__(self) -> str:
-        constants = TALKERS, STRETCH_SECONDS, NOISE_DB, TELEPHONE_HZ, GAIN_DB
-        return f"Distorted{self.kinds, self.copy, self.digest, constants}"
+        return f"Distorted{self.kinds, self.copy, code_digest(noise, sys.modules[__name__])}"

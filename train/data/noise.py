@@ -1,6 +1,5 @@
 """Noise to put under speech: pink, babble of other speakers, hum, clicks, something like music."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -87,16 +86,13 @@ MADE: dict[str, Callable[[int, int, np.random.Generator], Noise]] = {"hum": hum,
 """Noises made of nothing: samples, rate in Hz, random numbers → the noise."""
 
 
-def babble(utterances: Sequence[Utterance], rate: int, talkers: Sequence[int], seconds: float, path: Path) -> str:
+def babble(utterances: Sequence[Utterance], rate: int, talkers: Sequence[int], seconds: float, path: Path) -> None:
     """Writes [samples] of so many speakers at once, in one stretch for each number of them, to a .npy file.
 
     Every speaker is as loud as every other. Recordings that cannot be read are passed over.
 
     Args:
         seconds: of each stretch.
-
-    Returns:
-        A digest of the samples.
 
     Raises:
         InputError: no recording can be read, or the file cannot be written.
@@ -130,4 +126,3 @@ def babble(utterances: Sequence[Utterance], rate: int, talkers: Sequence[int], s
     track = np.concatenate(stretches)
     with write_atomically(path) as temporary, temporary.open("wb") as file:
         np.save(file, track)
-    return hashlib.sha256(track.tobytes()).hexdigest()

@@ -10,8 +10,8 @@ import numpy as np
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus, read_corpus
-from tetraphone.corpora.corrections import Corrections
-from tetraphone.corpora.held_out import HeldOut, corpus_name
+from tetraphone.corpora.corrections import Corrections, corrected
+from tetraphone.corpora.held_out import HeldOut, table_names
 from tetraphone.corpora.sources import corpus_parts
 from tetraphone.corpora.transcripts import read_fold
 from tetraphone.corpora.utterance import Utterance
@@ -37,8 +37,8 @@ def read_training_sets(
     chosen = None if options.held_out or held else _by_share(read, options.hold_out)
     table = HeldOut(Path(options.held_out)) if options.held_out else None
     corrections = [Corrections.load(Path(path)) for path in options.corrections]
-    names = {corpus_name(corpus.name) for corpus in read}
     tables = [(table.path, table.speakers)] if table else []
+    names = table_names(read) if tables or corrections else set()
     for path, named in tables + [(found.path, found.stretches) for found in corrections]:
         if not names & named.keys():
             raise InputError(f"{path} names none of {', '.join(sorted(names))}; name corpora as it was made for them")
@@ -46,8 +46,7 @@ def read_training_sets(
         speakers = chosen if table is None else table.of(corpus)
         out = [utterance for utterance in corpus.utterances if speakers and utterance.speaker in speakers]
         held += out  # as their transcripts stand, by whatever corrections one trains
-        for found in corrections:
-            corpus = found.apply(corpus, options.correct)
+        corpus = corrected(corpus, corrections, options.correct)
         train += [utterance for utterance in corpus.utterances if not speakers or utterance.speaker not in speakers]
     if not train or not held:
         what = "to train on; hold out fewer speakers, drop less" if held else "to choose the model by; give --dev"

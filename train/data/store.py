@@ -27,7 +27,11 @@ from .ragged import Ragged, open_ragged, write_ragged
 
 
 class Change(Protocol):
-    """What happens to an utterance's sound before its features are computed; its repr says all that decides it."""
+    """What happens to an utterance's sound before its features are computed; its repr says all that decides it besides
+    the utterances."""
+
+    def prepare(self, utterances: Sequence[Utterance], rate: int) -> None:
+        """Called once before any of the utterances is changed, where features are computed and not merely opened."""
 
     def apply(self, samples: Samples, rate: int, utterance: Utterance) -> Samples:
         """Mono samples [frames] at a rate in Hz, changed; as many."""
@@ -127,7 +131,8 @@ def extract(
     Raises:
         InputError: no utterance is usable, or a worker died.
     """
-    identity = [asdict(options), list(speeds), utterances_digest(utterances, path.parent / RECORDINGS)]
+    voices = ("speaker",) if changes else ()  # by which changes are drawn
+    identity = [asdict(options), list(speeds), utterances_digest(utterances, path.parent / RECORDINGS, voices)]
     identity += map(repr, changes)
     source = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     store = _opened(utterances, options, path, source, len(changes))
@@ -163,6 +168,8 @@ def _compute(
     changes: Sequence[Change],
 ) -> None:
     kept, problems = [], []
+    for change in changes:
+        change.prepare(utterances, options.sample_rate)
     job = partial(energies_at, options=options, speeds=speeds, changes=changes)
     context = multiprocessing.get_context("spawn")
     with (

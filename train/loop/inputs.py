@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tetraphone.train.data.augment import Augmentation
 from tetraphone.train.data.batches import Batches, StoredBatches
 from tetraphone.train.data.distortion import Distorted
+from tetraphone.train.data.noise import BABBLE
 from tetraphone.train.data.store import FeatureStore, extract
 from tetraphone.train.data.stream import StreamedBatches, streamed_normalisation
 from tetraphone.train.objectives.distillation import Distilled, teacher_posteriors
@@ -58,8 +59,8 @@ def compute_inputs(
     else:
         changes: tuple[Distorted, ...] = ()
         if options.distorted:
-            rate, copies = options.features.sample_rate, options.distorted_copies
-            changes = Distorted.copies(options.distortions, copies, sources.train, rate, features)
+            copies = range(options.distorted_copies)
+            changes = tuple(Distorted(options.distortions, copy, features / BABBLE) for copy in copies)
         where = features / TRAINING_FEATURES
         store = extract(sources.train, options.features, where, speeds, options.threads, changes)
         batches = _stored(options, sources, store, processes)

@@ -1,4 +1,4 @@
-// libFuzzer target: the checks that a .pte file passes before ExecuTorch sees it, on any bytes with a right trailer.
+// libFuzzer target: the checks that a .pte file passes before an engine sees it, on any bytes with a right trailer.
 
 #include "../recognizer/seal.h"
 #include "model/program_file.h"

@@ -1,7 +1,11 @@
 """Copies of the training sound over bad lines and in noise."""
 
+import inspect
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -11,9 +15,12 @@ from runs import OPTIONS
 from tetraphone.common.errors import InputError
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import read_corpus
+from tetraphone.corpora.identity import code_digest
 from tetraphone.corpora.utterance import Utterance
+from tetraphone.evaluation import conditions
+from tetraphone.evaluation.conditions import Babble, Condition
 from tetraphone.recognition.ctc import score_index
-from tetraphone.train.data import noise
+from tetraphone.train.data import distortion, noise
 from tetraphone.train.data.augment import Augmentation
 from tetraphone.train.data.batches import collate
 from tetraphone.train.data.distortion import DISTORTIONS, Distorted, codec, mu_law, telephone
@@ -48,7 +55,7 @@ def track(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_distortion_changes_the_sound_and_neither_its_length_nor_its_place(kind: Distortion, track: Path) -> None:
     samples = speech()
     for copy in range(4):
-        change = Distorted((kind,), copy, track, "")
+        change = Distorted((kind,), copy, track)
         changed = change.apply(samples, RATE, UTTERANCE)
         assert changed.dtype == np.float32
         assert changed.shape == samples.shape
@@ -57,7 +64,7 @@ def test_each_distortion_changes_the_sound_and_neither_its_length_nor_its_place(
         ahead = np.fft.irfft(np.fft.rfft(changed, 2**17) * np.conj(np.fft.rfft(samples, 2**17)))
         shift = int(np.abs(ahead).argmax())
         assert min(shift, 2**17 - shift) < 0.01 * RATE, "features of a frame are those of the sound at its time"
-    first, second = (Distorted((kind,), copy, track, "").apply(samples, RATE, UTTERANCE) for copy in (0, 1))
+    first, second = (Distorted((kind,), copy, track).apply(samples, RATE, UTTERANCE) for copy in (0, 1))
     assert not np.array_equal(first, second)
 
 
@@ -112,13 +119,13 @@ def test_hum_is_of_the_mains() -> None:
 def test_babble_is_of_many_at_once(tiny_corpus: Path, tmp_path: Path) -> None:
     utterances = read_corpus(str(tiny_corpus), "train").utterances
     path = tmp_path / "babble.npy"
-    digest = noise.babble(utterances, RATE, (1, 4), 3.0, path)
+    noise.babble(utterances, RATE, (1, 4), 3.0, path)
     track = np.load(path)
     assert track.shape == (2 * 3 * RATE,)
     one, four = (np.mean(part**2) for part in np.split(track, 2))
     assert 2 < four / one < 12, "four of one loudness; tones may add up"
-    assert noise.babble(utterances, RATE, (1, 4), 3.0, tmp_path / "again.npy") == digest
-    assert noise.babble(utterances[:4], RATE, (1, 4), 3.0, path) != digest
+    noise.babble(utterances, RATE, (1, 4), 3.0, tmp_path / "again.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "again.npy"), track)
 
 
 def test_babble_of_recordings_that_cannot_be_read(tmp_path: Path) -> None:
@@ -129,7 +136,7 @@ def test_babble_of_recordings_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("in_process")
 def test_copies_are_drawn_at_their_share_and_stored_behind_the_speeds(tiny_corpus: Path, tmp_path: Path) -> None:
     utterances, features = read_corpus(str(tiny_corpus), "train").utterances, OPTIONS.features
-    changes = Distorted.copies(("clipping",), 2, utterances, features.sample_rate, tmp_path)
+    changes = [Distorted(("clipping",), copy, tmp_path / noise.BABBLE) for copy in range(2)]
     store = extract(utterances, features, tmp_path / "train.f32", (1.0, 0.9), 1, changes)
     assert (store.speeds, store.changes, store.ends.shape) == (2, 2, (12, 4))
     for index in range(12):
@@ -147,5 +154,44 @@ def test_copies_are_drawn_at_their_share_and_stored_behind_the_speeds(tiny_corpu
         drawn.append(np.bincount(speeds, minlength=4) / len(speeds))
     np.testing.assert_allclose(drawn[0], [0.5, 0.5, 0, 0], atol=0.06)
     np.testing.assert_allclose(drawn[1], [0.375, 0.375, 0.125, 0.125], atol=0.06)
-    other = Distorted.copies(("clipping", "hum"), 2, utterances, features.sample_rate, tmp_path)
+    other = [Distorted(("clipping", "hum"), copy, tmp_path / noise.BABBLE) for copy in range(2)]
     assert extract(utterances, features, tmp_path / "train.f32", (1.0, 0.9), 1, other).source != store.source
+    assert not (tmp_path / noise.BABBLE).exists()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_babble_is_made_when_features_are_computed_and_not_when_they_are_opened(
+    tiny_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    utterances, features = read_corpus(str(tiny_corpus), "train").utterances, OPTIONS.features
+    monkeypatch.setattr(distortion, "STRETCH_SECONDS", 1.0)
+    changes = [Distorted(("babble",), copy, tmp_path / noise.BABBLE) for copy in range(2)]
+    for made in (True, False):
+        extract(utterances, features, tmp_path / "train.f32", (1.0,), 1, changes)
+        assert (tmp_path / noise.BABBLE).exists() == made
+        (tmp_path / noise.BABBLE).unlink(missing_ok=True)
+    others = [replace(utterance, speaker=f"not {utterance.speaker}") for utterance in utterances]
+    extract(others, features, tmp_path / "train.f32", (1.0,), 1, changes)
+    assert (tmp_path / noise.BABBLE).exists(), "by whom it is decides what is drawn"
+
+
+@pytest.mark.parametrize("module", [noise, distortion, conditions], ids=["noise", "distortion", "conditions"])
+def test_a_constant_in_the_code_of_a_change_makes_its_features_others(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comment does not."""
+    changes = [Distorted(("hum",), 0, Path()), Condition("gain 10, clipped"), Babble((Path(), Path()), frozenset())]
+    affected = changes[1:] if module is conditions else changes
+    source = inspect.getsource(module)
+
+    def reprs(code: str) -> list[str]:
+        code_digest.cache_clear()
+        monkeypatch.setattr(inspect, "getsource", lambda of: code if of is module else Path(of.__file__).read_text())
+        return [repr(change) for change in affected]
+
+    before = reprs(source)
+    assert reprs(source.replace("\n\n\n", "\n\n\n# a comment\n")) == before
+    last = max(re.finditer(r"\b\d+\.?\d*\b", source[: source.rindex("return")]), key=lambda found: found.start())
+    other = reprs(f"{source[: last.start()]}7{last.group()}{source[last.end() :]}")
+    code_digest.cache_clear()
+    assert not set(other) & set(before)
