@@ -1,4 +1,4 @@
-"""`tetraphone corpus`: make, prepare or clean a corpus, or count its phones."""
+"""`tetraphone corpus`: make, prepare or clean a corpus, count its phones, or pack a dictionary."""
 
 from dataclasses import dataclass, field
 from itertools import chain
@@ -145,14 +145,42 @@ class Clean:
 
 
 @dataclass(frozen=True)
+class PackLexicon:
+    """Pack a pronouncing dictionary into a file of about a fifth of its size (a lexicon), which also guesses the
+    pronunciation of other words. Takes some minutes for the CMU dictionary."""
+
+    dictionary: Positional[Annotated[Path, arg(metavar="DICTIONARY")]]
+    """One word and its ARPABET phones with stress per line (`tomato T AH0 M EY1 T OW2`), WORD(2) for another
+    pronunciation; the usual one first."""
+    output: Annotated[Path, arg(metavar="LEXICON")]
+    """The file to write: .lexicon."""
+    quiet: Quiet = False
+    json: Json = False
+
+    def run(self) -> dict[str, Any]:
+        from tetraphone.common.files import write_atomically
+        from tetraphone.corpora.dictionary import read_pronunciations
+        from tetraphone.corpora.lexicon.pack import pack
+
+        keep_inputs(self.dictionary, output=self.output)
+        check_suffix(self.output, ".lexicon")
+        words = {word.lower(): spoken for word, spoken in read_pronunciations(self.dictionary, stress=True).items()}
+        content = pack(words)
+        with write_atomically(self.output) as path:
+            path.write_bytes(content)
+        return {"lexicon": str(self.output), "words": len(words), "bytes": len(content)}
+
+
+@dataclass(frozen=True)
 class CorpusCommand:
-    """Make, prepare or clean a corpus, or count its phones."""
+    """Make, prepare or clean a corpus, count its phones, or pack a dictionary."""
 
     action: OmitSubcommandPrefixes[
         Annotated[Synthesize, subcommand("synthesize")]
         | Annotated[Prepare, subcommand("prepare")]
         | Annotated[Bigram, subcommand("bigram")]
         | Annotated[Clean, subcommand("clean")]
+        | Annotated[PackLexicon, subcommand("lexicon")]
     ]
 
     @property

@@ -27,7 +27,7 @@ from tetraphone.common.terminal import (
 from .arguments import parse
 
 COMMANDS = {
-    "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, or count its phones."),
+    "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, count its phones, or pack a dictionary."),
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
     "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
     "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),

@@ -32,6 +32,10 @@ RESULTS = {
     "tetraphone_format_result": ctypes.c_int64,
     "tetraphone_settings_text": ctypes.c_int64,
     "tetraphone_alphabet_at": ctypes.c_char_p,
+    "tetraphone_lexicon_load": ctypes.c_uint64,
+    "tetraphone_lexicon_words": ctypes.c_int64,
+    "tetraphone_lexicon_find": ctypes.c_int64,
+    "tetraphone_lexicon_guess": ctypes.c_int64,
 }
 """What functions of the library return that do not return an int."""
 

@@ -36,12 +36,15 @@ def read_dictionary(path: Path | None = None, phones: Collection[str] | None = A
     return {word: variants[0] for word, variants in read_pronunciations(path, phones).items()}
 
 
-def read_pronunciations(path: Path | None = None, phones: Collection[str] | None = ARPABET) -> Pronunciations:
+def read_pronunciations(
+    path: Path | None = None, phones: Collection[str] | None = ARPABET, stress: bool = False
+) -> Pronunciations:
     """A dictionary: a word and its phones a line, ARPABET's with or without stress; WORD(2) is another pronunciation.
 
     Args:
         path: the file; the CMU dictionary by default.
         phones: the phone set; None: any, as they stand but for Unicode's form (NFC).
+        stress: keep the digits of stress.
 
     Raises:
         InputError: the file is missing, holds no word, or a word with phones that are none of the set.
@@ -70,6 +73,7 @@ def read_pronunciations(path: Path | None = None, phones: Collection[str] | None
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
         checked.update(spoken)
+        spoken = fields[1:] if stress else spoken
         words.setdefault(re.sub(r"\(\d+\)$", "", fields[0]).upper(), {})[tuple(spoken)] = None
     if not words:
         raise InputError(f"the dictionary {path} holds no word; give one with a word and its phones a line")

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -17,6 +16,7 @@
 #include "../model/engine.h"
 #include "../recognizer/recognizer.h"
 #include "errors.h"
+#include "handles.h"
 
 namespace {
 
@@ -27,11 +27,14 @@ using tetraphone::Error;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
 using tetraphone::Failure;
+using tetraphone::Handles;
+using tetraphone::kNoHandle;
 using tetraphone::kNoMemory;
 using tetraphone::Phone;
 using tetraphone::Recognizer;
 using tetraphone::Result;
 using tetraphone::Stream;
+using tetraphone::With;
 
 thread_local std::string last_error;
 
@@ -44,41 +47,6 @@ struct OpenStream {
   std::deque<float> scores;
 };
 
-// Numbers for objects. An object lives on while a call uses it.
-template <typename T>
-class Handles {
- public:
-  tetraphone_handle Add(std::shared_ptr<T> object) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    objects_.emplace(++last_, std::move(object));
-    return last_;
-  }
-  std::shared_ptr<T> Find(tetraphone_handle handle) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = objects_.find(handle);
-    return found == objects_.end() ? nullptr : found->second;
-  }
-  std::shared_ptr<T> Remove(tetraphone_handle handle) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = objects_.find(handle);
-    if (found == objects_.end()) return nullptr;
-    std::shared_ptr<T> object = std::move(found->second);
-    objects_.erase(found);
-    return object;
-  }
-  std::vector<std::shared_ptr<T>> All() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<std::shared_ptr<T>> all;
-    for (const auto& [handle, object] : objects_) all.push_back(object);
-    return all;
-  }
-
- private:
-  std::mutex mutex_;
-  tetraphone_handle last_ = 0;
-  std::map<tetraphone_handle, std::shared_ptr<T>> objects_;
-};
-
 Handles<const Recognizer>& Recognizers() {
   static auto* handles = new Handles<const Recognizer>;  // never destroyed: threads may outlive main
   return *handles;
@@ -87,20 +55,6 @@ Handles<const Recognizer>& Recognizers() {
 Handles<OpenStream>& Streams() {
   static auto* handles = new Handles<OpenStream>;
   return *handles;
-}
-
-const Error kNoHandle{ErrorCode::kClosed, "no such recogniser or stream: it was closed, or never opened"};
-
-// Runs `call` on the object behind a handle; nothing is thrown out of the library.
-template <typename T, typename Call>
-auto With(Handles<T>& handles, tetraphone_handle handle, Call call) -> decltype(call(*handles.Find(handle))) {
-  using Number = decltype(call(*handles.Find(handle)));
-  try {
-    const std::shared_ptr<T> object = handles.Find(handle);
-    return object == nullptr ? static_cast<Number>(Fail(kNoHandle)) : call(*object);
-  } catch (const std::bad_alloc&) {
-    return static_cast<Number>(Fail(kNoMemory));
-  }
 }
 
 template <typename Load>

@@ -158,7 +158,7 @@ def test_two_hours(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks"])
+@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks", "lexicon"])
 def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) -> None:
     """A short run; `make fuzz` is the long one."""
     fuzz = program("fuzz", f"{target}_fuzz")

@@ -1,4 +1,4 @@
-"""Writes the seeds of the fuzz targets `model` and `chunks`: small models, few samples.
+"""Writes the seeds of the fuzz targets `model`, `chunks` and `lexicon`: small models, few samples, few words.
 
 python tests/native/fuzz/seeds.py
 """
@@ -12,14 +12,16 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from checkpoints import FORMATS, energy_program, make_checkpoint
 
+from tetraphone.corpora.lexicon.pack import pack
 from tetraphone.export.writer import export
 from tetraphone.sound.features import FeatureOptions
 
 CORPUS = Path(__file__).parent / "corpus"
+VOWELS = ("AE1", "EH1", "IH1", "AA1", "AH1")
 
 
 def main() -> None:
-    for name in ("model", "chunks"):
+    for name in ("model", "chunks", "lexicon"):
         (CORPUS / name).mkdir(parents=True, exist_ok=True)
     features = FeatureOptions(bands=4, stack=1, stride=1)
     for number_format in FORMATS:
@@ -34,6 +36,9 @@ def main() -> None:
             samples = draw.normal(0, 3000, int(size)).astype("<i2")
             operations += [bytes([int(size) // 4 + 1]), samples.tobytes(), bytes([255]) if size % 5 == 0 else b""]
         (CORPUS / "chunks" / f"rate-{rate}").write_bytes(b"".join(operations))
+    words = {f"b{letter}x": (("B", vowel, "K", "S"),) for letter, vowel in zip("aeiou", VOWELS, strict=True)}
+    sealed = pack({**words, "a": (("AH0",), ("EY1",)), "o'clock": (("AH0", "K", "L", "AA1", "K"),)})
+    (CORPUS / "lexicon" / "few").write_bytes(sealed[9:-4])  # without magic, version and checksum
 
 
 if __name__ == "__main__":

@@ -1,0 +1,84 @@
+"""Pronunciations of words: a lexicon of `native/lexicon/` (C++), as `tetraphone corpus lexicon` writes it.
+
+with Lexicon.load() as lexicon:
+    lexicon.find("tomato")  # [("T", "AH0", "M", "EY1", "T", "OW2"), ("T", "AH0", "M", "AA1", "T", "OW2")]
+    lexicon.guess("blorp")  # ("B", "L", "AO1", "R", "P")
+"""
+
+import ctypes
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import failure, library
+
+SHIPPED = Path(__file__).parent.parent / "models" / "english.lexicon"
+ROOM = 4096
+"""Bytes for a word's pronunciations."""
+
+Pronunciation = tuple[str, ...]
+"""Phones of ARPABET, vowels with the digit of their stress: 1 primary, 2 secondary, 0 none."""
+
+
+class Lexicon:
+    """A loaded lexicon; close it, or use `with`."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle = ctypes.c_uint64(handle)
+
+    @classmethod
+    def load(cls, path: Path = SHIPPED) -> Self:
+        """Reads a file.
+
+        Raises:
+            InputError: it cannot be read, is no lexicon, of another version, or damaged.
+        """
+        name = os.fsencode(path)
+        if b"\0" in name:
+            raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
+        if not (handle := library().tetraphone_lexicon_load(name)):
+            raise failure()
+        return cls(handle)
+
+    def find(self, word: str) -> list[Pronunciation]:
+        """The pronunciations of a word, capital or small, the usual one first; none where it lacks the word."""
+        return [tuple(line.split()) for line in self._ask("find", word).splitlines()]
+
+    def guess(self, word: str) -> Pronunciation:
+        """What the spelling of a word says; empty where it has a letter that the lexicon does not know."""
+        return tuple(self._ask("guess", word).split())
+
+    def __len__(self) -> int:
+        """The number of its words."""
+        return _checked(library().tetraphone_lexicon_words(self._handle))
+
+    def close(self) -> None:
+        """Gives its memory back; whatever is asked later is an error. Closing twice does nothing."""
+        if self._handle:
+            library().tetraphone_lexicon_close(self._handle)
+            self._handle = ctypes.c_uint64(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ask(self, function: str, word: str) -> str:
+        lines = ctypes.create_string_buffer(ROOM)
+        text = word.lower().encode("utf-8", "surrogatepass")
+        if b"\0" in text:
+            return ""
+        ask = getattr(library(), f"tetraphone_lexicon_{function}")
+        _checked(ask(self._handle, text, lines, ctypes.c_size_t(ROOM)))
+        return lines.value.decode("ascii")
+
+
+def _checked(number: int) -> int:
+    if number < 0:
+        raise failure()
+    return number
