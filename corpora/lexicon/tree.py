@@ -104,7 +104,8 @@ def _leaf(symbols: Samples) -> Leaf:
 def _bits(counts: Counts) -> Counts:
     """Of the symbols that were counted in the last axis, each by its own frequency (entropy)."""
     sums = np.maximum(counts.sum(-1, keepdims=True), 1.0)
-    return -(counts * np.log2(np.maximum(counts, 1e-300) / sums)).sum(-1)
+    bits: Counts = -(counts * np.log2(np.maximum(counts, 1e-300) / sums)).sum(-1)
+    return bits
 
 
 def _grow(contexts: Samples, symbols: Samples, sizes: Samples) -> Tree:
