@@ -41,9 +41,9 @@ std::string LiveText(double level, const std::vector<std::string>& symbols, std:
   return line;
 }
 
-LiveLine::LiveLine(int descriptor) : descriptor_(descriptor) {
+LiveLine::LiveLine(int descriptor, bool quiet) : descriptor_(descriptor) {
   const char* kind = std::getenv("TERM");
-  terminal_ = isatty(descriptor) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+  terminal_ = !quiet && isatty(descriptor) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
   const char* locale = nullptr;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (locale == nullptr || *locale == 0) locale = std::getenv(name);
@@ -51,12 +51,26 @@ LiveLine::LiveLine(int descriptor) : descriptor_(descriptor) {
   blocks_ = locale != nullptr && (std::strstr(locale, "UTF-8") != nullptr || std::strstr(locale, "utf8") != nullptr);
 }
 
-void LiveLine::Show(double level, const std::vector<std::string>& symbols) {
-  if (!terminal_) return;
+// The last column stays free: some terminals begin a new line behind it.
+std::size_t LiveLine::Width() const {
   winsize size{};
   const bool known = ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  // The last column stays free: some terminals begin a new line behind it.
-  Write("\r" + LiveText(level, symbols, (known ? size.ws_col : 80) - 1, blocks_) + "\x1b[K");
+  return (known ? size.ws_col : 80) - 1;
+}
+
+void LiveLine::Show(double level, const std::vector<std::string>& symbols) {
+  if (terminal_) Show(LiveText(level, symbols, Width(), blocks_));
+}
+
+void LiveLine::Show(const std::string& text) {
+  if (!terminal_) return;
+  std::string shown = PlainText(text);
+  std::size_t first = 0;
+  for (std::size_t over = Columns(shown); over > Width(); --over) {
+    do ++first;
+    while (first < shown.size() && (shown[first] & 0xC0) == 0x80);
+  }
+  Write("\r" + shown.substr(first) + "\x1b[K");
   shown_ = true;
 }
 

@@ -1,4 +1,4 @@
-// A line that lives on a terminal while a microphone is heard: the level and the phones.
+// A line that lives on a terminal: the level and the phones while a microphone is heard, or how far the work is.
 
 #pragma once
 
@@ -16,16 +16,19 @@ std::string LiveText(double level, const std::vector<std::string>& symbols, std:
 // One line of a terminal, rewritten. Prints nothing where the descriptor is no terminal.
 class LiveLine {
  public:
-  explicit LiveLine(int descriptor);
+  explicit LiveLine(int descriptor, bool quiet = false);
   ~LiveLine() { Clear(); }
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
   void Show(double level, const std::vector<std::string>& symbols);
+  // The text's last columns, should it have more than the terminal.
+  void Show(const std::string& text);
   // Before other lines are printed.
   void Clear();
 
  private:
+  std::size_t Width() const;
   void Write(const std::string& text);
 
   int descriptor_;

@@ -1,346 +1,246 @@
-// tetraphone-recognize: phones of WAV files, of raw samples from a pipe, or of the microphone.
+// tetraphone-recognize: phones of WAV files and folders of them, of raw samples from a pipe, or of the microphone.
 
-#include <getopt.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <charconv>
 #include <clocale>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <list>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "../common/limits.h"
-#include "../common/words.h"
 #include "../decoder/grammar.h"
 #include "../recognizer/recognizer.h"
+#include "../recognizer/settings.h"
 #include "../recordings/wav.h"
-#include "../results/formats.h"
+#include "../results/alphabet.h"
 #include "capture.h"
+#include "files.h"
 #include "live.h"
+#include "options.h"
 
 namespace {
 
 using namespace tetraphone;
 
-constexpr char kUsage[] =
-    R"(Usage: tetraphone-recognize [OPTIONS] RECORDING...
-       tetraphone-recognize [OPTIONS] --raw RATE < SAMPLES
-       tetraphone-recognize [OPTIONS] --microphone
-
-Prints the phones of each recording with start and end in seconds and confidence from 0 to 1.
-A RECORDING is a WAV file of any rate and kind; - is standard input.
-
-  -m, --model FILE         a file of `tetraphone export`; default: the variable TETRAPHONE_MODEL
-  -f, --format FORMAT      text, json, jsonl, csv, ctm; of one recording textgrid, eaf, audacity, srt
-      --json               the same as --format json
-      --raw RATE           standard input is 16-bit little-endian samples of one channel at RATE Hz
-      --channel N          hear this channel of a recording, counted from 0; default: the mean of all
-      --microphone         listen until Ctrl-C, with the phones as they come
-%s  -h, --help               this text
-      --version            the version
-
-Exit status: 0; 1 with a sentence on standard error that says what is wrong; 2 for a wrong usage.
-)";
-
-struct Options {
-  std::string model;
-  const ResultFormat* format = ResultFormatAt(0);  // text
-  int raw_rate = 0;
-  int channel = -1;
-  bool microphone = false;
-  StreamOptions stream;
-  std::string grammar;
-  std::vector<std::string> recordings;
-};
-
 constexpr std::size_t kPiece = 1600;      // samples
 constexpr std::size_t kMostShown = 1000;  // phones of the live line
 
-void Say(const std::string& message) { (void)WriteBytes(STDERR_FILENO, "tetraphone-recognize: " + message + "\n"); }
-
-int Fail(const std::string& message) {
-  Say(message);
-  return 1;
-}
-
 Failure Print(const std::string& text) { return WriteBytes(STDOUT_FILENO, text); }
 
-[[noreturn]] void PrintAndExit(const std::string& text) {
-  const Failure failure = Print(text);
-  std::exit(failure ? Fail(failure->message) : 0);
-}
+// Recognises one recording after another.
+class Session {
+ public:
+  Session(const CommandOptions& options, std::vector<std::string> labels, std::shared_ptr<Stream> stream)
+      : options_(options), labels_(std::move(labels)), stream_(std::move(stream)) {}
 
-[[noreturn]] void WrongUsage(const std::string& what) {
-  Say(what + "; --help shows the usage");
-  std::exit(2);
-}
+  // `titled`: whether its name stands above the lines of text.
+  Failure Recognize(const Job& job, bool titled);
+  Failure Listen(int rate);
+  // Whether results cannot be written, so that no further one is worth its while.
+  bool stuck() const { return stuck_; }
 
-// A number of decimal digits, within limits.
-template <typename T>
-T Number(const std::string& name, const std::string& text, T least, T greatest) {
-  T value = 0;
-  const char* const end = text.data() + text.size();
-  const bool plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
-  const auto [stop, error] = std::from_chars(text.data() + plus, end, value);
-  if (error == std::errc() && stop == end && value >= least && value <= greatest) return value;
-  WrongUsage("--" + name + " is \"" + text + "\"; give a " + (std::is_integral_v<T> ? "whole " : "") + "number from " +
-             Text(least) + " to " + Text(greatest));
-}
+ private:
+  // Whether phones are printed as they come.
+  bool at_once() const { return options_.format == ResultFormatAt(0) && result_.empty(); }
+  void Begin(const Job& job);
+  Failure Accept(const float* samples, std::size_t count, int rate, LiveLine* line);
+  Failure Keep(const std::vector<Phone>& phones);
+  Failure Finish();
+  Failure Write(const std::string& text);
 
-// A file's name, which may not be empty.
-std::string Path(const std::string& name, const std::string& text) {
-  if (text.empty()) WrongUsage(name + " is empty (\"\"); give the name of a file");
-  return text;
-}
-
-std::string FlagOf(const OptionRow& row) {
-  std::string flag = row.name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
-
-const ResultFormat* FormatOf(const std::string& name) {
-  const auto format = FindResultFormat(name);
-  if (!format) WrongUsage("--format: " + format.error().message);
-  return *format;
-}
-
-constexpr int kWidth = 120;
-constexpr int kIndent = 27;
-
-// The usage of the options of fields.h, wrapped.
-std::string StreamUsage() {
-  std::string usage;
-  for (const OptionRow& row : kOptionRows) {
-    if (*row.flag == 0) continue;
-    std::string help = row.help;
-    if (row.kind != OptionKind::kFile) help += " Default: " + Text(row.initial) + ".";
-    std::string line = "      --" + FlagOf(row) + " " + row.flag + " ";
-    line.resize(std::max<std::size_t>(line.size(), kIndent), ' ');
-    std::size_t column = line.size();
-    for (const std::string& word : Words(help)) {
-      if (column + word.size() > kWidth) {
-        line.back() = '\n';
-        line += std::string(kIndent, ' ');
-        column = kIndent;
-      }
-      line += word + " ";
-      column += word.size() + 1;
-    }
-    line.back() = '\n';
-    usage += line;
-  }
-  return usage;
-}
-
-std::string Usage() {
-  std::string usage = kUsage;
-  return usage.replace(usage.find("%s"), 2, StreamUsage());
-}
-
-template <typename T>
-void Set(const OptionRow& row, const char* text, Options*, T* field) {
-  *field = Number(FlagOf(row), text, static_cast<T>(row.least), static_cast<T>(row.greatest));
-}
-
-void Set(const OptionRow& row, const char* text, Options* options, std::shared_ptr<const Grammar>*) {
-  options->grammar = Path("--" + FlagOf(row), text);  // read once the model's phones are known
-}
-
-void Set(const OptionRow&, const char*, Options*, bool*) {}  // no switch is a flag
-
-using Setter = void (*)(const OptionRow& row, const char* text, Options* options);
-
-// How each of kOptionRows is taken from the command line.
-constexpr Setter kSetters[] = {
-#define TETRAPHONE_SETTER_OF(field) \
-  [](const OptionRow& row, const char* text, Options* options) { Set(row, text, options, &options->stream.field); },
-#define TETRAPHONE_SETTER(kind, name, ...) TETRAPHONE_SETTER_OF(decoder.name)
-    TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_SETTER)
-#undef TETRAPHONE_SETTER
-#define TETRAPHONE_SETTER(kind, name, ...) TETRAPHONE_SETTER_OF(name)
-    TETRAPHONE_OTHER_OPTIONS(TETRAPHONE_SETTER)
-#undef TETRAPHONE_SETTER
-#undef TETRAPHONE_SETTER_OF
+  const CommandOptions& options_;
+  const std::vector<std::string> labels_;  // of each of the model's phones, in the alphabet
+  const std::shared_ptr<Stream> stream_;
+  Recognition recognition_;
+  std::string result_;
+  bool printed_ = false;  // a result, to standard output
+  bool stuck_ = false;
+  std::vector<std::string> shown_;  // on the live line
 };
 
-Options Parse(int count, char** arguments) {
-  enum { kJsonFlag = 256, kRaw, kChannel, kMicrophone, kVersion, kStream };
-  std::vector<option> flags = {{"model", required_argument, nullptr, 'm'},
-                               {"format", required_argument, nullptr, 'f'},
-                               {"json", no_argument, nullptr, kJsonFlag},
-                               {"raw", required_argument, nullptr, kRaw},
-                               {"channel", required_argument, nullptr, kChannel},
-                               {"microphone", no_argument, nullptr, kMicrophone},
-                               {"help", no_argument, nullptr, 'h'},
-                               {"version", no_argument, nullptr, kVersion}};
-  std::list<std::string> names;
-  for (const OptionRow& row : kOptionRows) {
-    if (*row.flag == 0) continue;
-    names.push_back(FlagOf(row));
-    flags.push_back({names.back().c_str(), required_argument, nullptr, kStream + static_cast<int>(&row - kOptionRows)});
-  }
-  flags.push_back({});
-  Options options;
-  if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
-  for (int key; (key = getopt_long(count, arguments, "m:f:h", flags.data(), nullptr)) != -1;) {
-    switch (key) {
-      case 'm':
-        options.model = Path("--model", optarg);
-        break;
-      case 'f':
-        options.format = FormatOf(optarg);
-        break;
-      case kJsonFlag:
-        options.format = FormatOf("json");
-        break;
-      case kRaw:
-        options.raw_rate = Number("raw", optarg, kLeastRate, kMostRate);
-        break;
-      case kChannel:
-        options.channel = Number("channel", optarg, 0, kMostChannels - 1);
-        break;
-      case kMicrophone:
-        options.microphone = true;
-        break;
-      case 'h':
-        PrintAndExit(Usage());
-      case kVersion:
-        PrintAndExit("tetraphone-recognize " TETRAPHONE_VERSION "\n");
-      default:
-        if (key >= kStream) {
-          kSetters[key - kStream](kOptionRows[key - kStream], optarg, &options);
-          break;
-        }
-        std::exit((std::fputs("--help shows the usage\n", stderr), 2));
-    }
-  }
-  for (int i = optind; i < count; ++i) options.recordings.push_back(Path("the name of a recording", arguments[i]));
-  const int sources = !options.recordings.empty() + (options.raw_rate != 0) + options.microphone;
-  if (sources != 1) WrongUsage("give recordings, or --raw, or --microphone");
-  if (options.microphone && options.channel > 0) WrongUsage("the microphone has channel 0 alone");
-  if (!options.format->joins && options.recordings.size() > 1) {
-    WrongUsage("this format holds one recording; give them one by one");
-  }
-  if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
-  return options;
+void Session::Begin(const Job& job) {
+  (void)stream_->Reset();
+  recognition_ = {job.recording, 0, {{"phones", {}}}};
+  result_ = job.result;
 }
 
-// Whether phones are printed as they come.
-bool PrintsAtOnce(const Options& options) { return options.format == ResultFormatAt(0); }
-
-Recognition Empty(const std::string& name) { return {name, 0, {{"phones", {}}}}; }
+Failure Session::Write(const std::string& text) {
+  Failure failure = result_.empty() ? Print(text) : WriteWhole(result_, text);
+  stuck_ = failure.has_value();
+  return failure;
+}
 
 // Phones that are final by now: printed at once as text, else kept for the end.
-Failure Keep(const Options& options, const std::vector<Phone>& phones, Recognition* recognition) {
-  std::vector<Interval>& kept = recognition->tiers.front().intervals;
-  for (const Phone& phone : phones) kept.push_back({phone.symbol, phone.start, phone.end, phone.confidence});
-  if (!PrintsAtOnce(options)) return std::nullopt;
+Failure Session::Keep(const std::vector<Phone>& phones) {
+  std::vector<Interval>& kept = recognition_.tiers.front().intervals;
+  for (const Phone& phone : phones) {
+    kept.push_back({labels_[static_cast<std::size_t>(phone.index)], phone.start, phone.end, phone.confidence});
+  }
+  if (!at_once()) return std::nullopt;
   std::string lines;
   for (const Interval& phone : kept) lines += TextLine(phone);
   kept.clear();
-  return Print(lines);
+  return Write(lines);
 }
 
-Failure Take(const Options& options, Stream* stream, Recognition* recognition) {
-  const auto phones = stream->Poll();
-  return phones ? Keep(options, *phones, recognition) : phones.error();
+Failure Session::Accept(const float* samples, std::size_t count, int rate, LiveLine* line) {
+  if (Failure failure = stream_->Accept(samples, count, rate)) return failure;
+  const auto phones = stream_->Poll();
+  if (!phones) return phones.error();
+  if (line == nullptr) return Keep(*phones);
+  const auto open = stream_->Provisional();
+  if (!open) return open.error();
+  if (at_once() && !phones->empty()) line->Clear();
+  if (Failure failure = Keep(*phones)) return failure;
+  if (stream_->Paused() || shown_.size() > kMostShown) shown_.clear();
+  for (const Phone& phone : *phones) shown_.push_back(labels_[static_cast<std::size_t>(phone.index)]);
+  std::vector<std::string> shown = shown_;
+  for (const Phone& phone : *open) shown.push_back(labels_[static_cast<std::size_t>(phone.index)]);
+  line->Show(Level(samples, count), shown);
+  return std::nullopt;
 }
 
-Failure Finish(const Options& options, Stream* stream, Recognition* recognition) {
-  if (Failure failure = stream->Finish()) return failure;
-  if (Failure failure = Take(options, stream, recognition)) return failure;
-  if (PrintsAtOnce(options)) return std::nullopt;
-  recognition->duration = stream->Seconds();
-  const bool first = options.recordings.empty() || recognition->name == options.recordings.front();
-  const Result<std::string> text = FormatResult(*recognition, *options.format, "arpabet", first);
-  return text ? Print(*text) : text.error();
+Failure Session::Finish() {
+  if (Failure failure = stream_->Finish()) return failure;
+  const auto phones = stream_->Poll();
+  if (!phones) return phones.error();
+  if (Failure failure = Keep(*phones)) return failure;
+  if (at_once()) return std::nullopt;
+  recognition_.duration = stream_->Seconds();
+  const Result<std::string> text =
+      FormatResult(recognition_, *options_.format, AlphabetAt(0), !result_.empty() || !printed_);
+  if (!text) return text.error();
+  printed_ = true;
+  return Write(*text);
 }
 
-Failure Recognize(const Options& options, Stream* stream, const std::string& name) {
+Failure Session::Recognize(const Job& job, bool titled) {
+  const std::string& name = job.recording;
   auto bytes = OpenBytes(name);
   if (!bytes) return bytes.error();
-  const bool raw = options.raw_rate != 0;
-  auto reader =
-      raw ? SampleReader::Raw(std::move(*bytes), name, options.raw_rate, options.channel)
-          : SampleReader::Wav(std::move(*bytes), name, options.channel);
+  auto reader = options_.raw != 0 ? SampleReader::Raw(std::move(*bytes), name, options_.raw, options_.channel)
+                                  : SampleReader::Wav(std::move(*bytes), name, options_.channel);
   if (!reader) return reader.error();
-  if (PrintsAtOnce(options) && options.recordings.size() > 1) {
-    if (Failure failure = Print("recording: " + name + "\n")) return failure;
+  Begin(job);
+  if (at_once() && titled) {
+    if (Failure failure = Write("recording: " + name + "\n")) return failure;
   }
-  Recognition recognition = Empty(name);
   float samples[kPiece];
   while (true) {
     const auto read = reader->Read(samples, kPiece);
     if (!read) return read.error();
     if (*read == 0) break;
-    if (Failure failure = stream->Accept(samples, *read, reader->rate())) return failure;
-    if (Failure failure = Take(options, stream, &recognition)) return failure;
+    if (Failure failure = Accept(samples, *read, reader->rate(), nullptr)) return failure;
   }
   for (const std::string& problem : {reader->fault(), reader->levels()}) {
     if (problem.empty()) continue;
     Say(problem);
-    recognition.problems.push_back(problem);
+    recognition_.problems.push_back(problem);
   }
-  return Finish(options, stream, &recognition);
+  return Finish();
 }
 
-Failure Listen(const Options& options, Stream* stream, int rate) {
+Failure Session::Listen(int rate) {
   auto capture = Capture::Start(rate);
   if (!capture) return capture.error();
   (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
-  Recognition recognition = Empty("microphone");
-  LiveLine line(STDERR_FILENO);
-  std::vector<std::string> symbols;
+  Begin({"microphone", ""});
+  LiveLine line(STDERR_FILENO, options_.quiet);
   float samples[kPiece];
   while (true) {
     const auto read = capture->Read(samples, kPiece);
     if (!read) return read.error();
     if (*read == 0) break;
-    if (Failure failure = stream->Accept(samples, *read, rate)) return failure;
-    auto phones = stream->Poll();
-    auto open = stream->Provisional();
-    if (!phones || !open) return phones ? open.error() : phones.error();
-    if (!phones->empty() && PrintsAtOnce(options)) line.Clear();
-    if (Failure failure = Keep(options, *phones, &recognition)) return failure;
-    if (stream->Paused() || symbols.size() > kMostShown) symbols.clear();
-    for (const Phone& phone : *phones) symbols.push_back(phone.symbol);
-    std::vector<std::string> shown = symbols;
-    for (const Phone& phone : *open) shown.push_back(phone.symbol);
-    line.Show(Level(samples, *read), shown);
+    if (Failure failure = Accept(samples, *read, rate, &line)) return failure;
   }
   line.Clear();
-  return Finish(options, stream, &recognition);
+  return Finish();
 }
 
-int Run(Options options) {
+// Sees to it that the results in the folder are those of these options; the path of its settings.
+Result<std::string> PrepareOutput(const CommandOptions& options, const std::vector<Job>& jobs) {
+  StreamOptions how = options.stream;
+  how.channel = options.channel;
+  const auto settings = SettingsText(options.model, options.grammar, how, options.alphabet);
+  if (!settings) return settings.error();
+  const std::string path = options.output + "/" + kSettingsFile;
+  const auto refusal = [&](const std::string& what) {
+    return Error{ErrorCode::kInvalidArgument, what + "; name another folder, or give --overwrite to make them anew"};
+  };
+  const bool known = Exists(path);
+  if (known && Content(path) == *settings && !options.overwrite) return path;
+  if (known && !options.overwrite) {
+    return refusal("the results in " + options.output + " were made by another model or other options");
+  }
+  for (const Job& job : jobs) {
+    if (options.overwrite || !Exists(job.result)) continue;
+    return refusal(job.result + " is there, and " + options.output + " does not say what it was made by");
+  }
+  if (Failure failure = WriteWhole(path, *settings)) return *failure;
+  return path;
+}
+
+int RecognizeAll(const CommandOptions& options, Session* session) {
+  if (options.raw != 0) {
+    const Failure failure = session->Recognize({"-", ""}, false);
+    return failure ? Fail(failure->message) : 0;
+  }
+  Jobs listed = ListJobs(options.recordings, options.output, options.format->suffix);
+  std::vector<Job>& jobs = listed.jobs;
+  std::string settings;
+  if (!options.output.empty()) {
+    if (const Failure failure = KeepApart(&jobs)) WrongUsage(failure->message);
+    const auto prepared = PrepareOutput(options, jobs);
+    if (!prepared) return Fail(prepared.error().message);
+    settings = *prepared;
+  } else if (jobs.size() > 1 && !options.format->joins) {
+    WrongUsage("this format holds one recording; give them one by one, or --output DIR");
+  }
+  int status = 0;
+  for (const std::string& fault : listed.faults) status = Fail(fault);
+  LiveLine line(STDERR_FILENO, options.quiet || options.output.empty());
+  std::size_t number = 0;
+  for (const Job& job : jobs) {  // one that cannot be read does not keep the others from it
+    line.Show(std::to_string(++number) + " of " + std::to_string(jobs.size()) + ": " + job.recording);
+    if (!options.output.empty() && !options.overwrite && IsFresh(job, settings)) continue;
+    const Failure failure = session->Recognize(job, jobs.size() > 1);
+    if (!failure) continue;
+    line.Clear();
+    status = Fail(failure->message);
+    if (session->stuck()) break;
+  }
+  return status;
+}
+
+// The model's phones in the alphabet.
+Result<std::vector<std::string>> Labels(const std::vector<std::string>& phones, const std::string& alphabet) {
+  std::vector<std::string> labels;
+  for (const std::string& phone : phones) {
+    Result<std::string> label = PhoneIn(alphabet, phone);
+    if (!label) return label.error();
+    labels.push_back(*label);
+  }
+  return labels;
+}
+
+int Run(CommandOptions options) {
   auto recognizer = Recognizer::Load(options.model);
   if (!recognizer) return Fail(recognizer.error().message);
+  const std::vector<std::string>& phones = recognizer->info().phones;
   if (!options.grammar.empty()) {
-    auto grammar = ReadGrammar(options.grammar, recognizer->info().phones);
+    auto grammar = ReadGrammar(options.grammar, phones);
     if (!grammar) return Fail(grammar.error().message);
     options.stream.decoder.grammar = *grammar;
   }
+  auto labels = Labels(phones, options.alphabet);
+  if (!labels) return Fail(labels.error().message);
   auto stream = recognizer->NewStream(options.stream);
   if (!stream) return Fail(stream.error().message);
-  if (options.microphone) {
-    const Failure failure = Listen(options, stream->get(), recognizer->info().features.sample_rate);
-    return failure ? Fail(failure->message) : 0;
-  }
-  if (options.raw_rate != 0) options.recordings = {"-"};
-  int status = 0;
-  for (const std::string& name : options.recordings) {  // one that cannot be read does not keep the others from it
-    (void)(*stream)->Reset();
-    if (const Failure failure = Recognize(options, stream->get(), name)) status = Fail(failure->message);
-  }
-  return status;
+  Session session(options, std::move(*labels), *stream);
+  if (!options.microphone) return RecognizeAll(options, &session);
+  const Failure failure = session.Listen(recognizer->info().features.sample_rate);
+  return failure ? Fail(failure->message) : 0;
 }
 
 }  // namespace

@@ -24,13 +24,13 @@ bool Again(int descriptor, short events) {
 
 std::string Why() { return std::generic_category().message(errno); }
 
-const char* Mend() {
-  if (errno == ENOSPC || errno == EDQUOT) return "make room for it";
-  if (errno == EFBIG) return "raise the limit of the size of files (ulimit -f)";
-  return "send it elsewhere";
-}
-
 }  // namespace
+
+const char* MendOfWriting(int error, const char* otherwise) {
+  if (error == ENOSPC || error == EDQUOT) return "make room for it";
+  if (error == EFBIG) return "raise the limit of the size of files (ulimit -f)";
+  return otherwise;
+}
 
 Result<ReadBytes> OpenBytes(const std::string& path) {
   const int descriptor = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,8 @@ Failure WriteBytes(int descriptor, const std::string& bytes) {
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
     } else if (!Again(descriptor, POLLOUT)) {
-      return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + Why() + "; " + Mend()};
+      const char* const mend = MendOfWriting(errno, "send it elsewhere");
+      return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + Why() + "; " + mend};
     }
   }
   return std::nullopt;

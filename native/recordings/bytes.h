@@ -27,6 +27,9 @@ using ReadBytes = std::function<Result<std::size_t>(std::uint8_t* to, std::size_
 // The bytes of a file; of standard input for "-".
 Result<ReadBytes> OpenBytes(const std::string& path);
 
+// What helps against an error (of errno) of writing; where nothing special does, `otherwise`.
+const char* MendOfWriting(int error, const char* otherwise);
+
 // Writes all of it.
 Failure WriteBytes(int descriptor, const std::string& bytes);
 

@@ -1,0 +1,38 @@
+// Folders of recordings and of results.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../common/result.h"
+
+namespace tetraphone {
+
+// A recording, and the file of its result; empty: standard output.
+struct Job {
+  std::string recording;
+  std::string result;
+};
+
+struct Jobs {
+  std::vector<Job> jobs;            // in the order in which they are named, those of a folder by their names
+  std::vector<std::string> faults;  // sentences: folders that cannot be read, or hold no recording
+};
+
+// The recordings that are named, and those below folders that are named. Hidden files and links to folders are passed
+// over. With an `output` folder the place of each result in it, with this suffix (README.md, "Folders of results").
+Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, const std::string& suffix);
+// Refuses two recordings of one result. A recording that is named twice is kept once.
+Failure KeepApart(std::vector<Job>* jobs);
+
+bool Exists(const std::string& path);
+// Whether there is a result that is not older than its recording and than the folder's settings.
+bool IsFresh(const Job& job, const std::string& settings);
+// A file's bytes, "" if it cannot be read.
+std::string Content(const std::string& path);
+// Makes the folders above it. The file is there whole, or as it was before.
+Failure WriteWhole(const std::string& path, const std::string& content);
+
+}  // namespace tetraphone
