@@ -65,8 +65,8 @@ class Recognize:
             from tetraphone.recognition.microphone import listen
 
             with Recognizer.load(path) as recognizer:
-                return listen(recognizer, self.decoding, say)
+                return listen(recognizer, self.decoding, say).as_dict()
         from tetraphone.evaluation.models import load_model
         from tetraphone.evaluation.recognize import recognize
 
-        return recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel)
+        return recognize(self.recording, load_model(path, self.decoding), self.plot, self.channel).as_dict()

@@ -12,13 +12,13 @@ from tetraphone.common.phones import TIME_DIGITS
 from tetraphone.quant.quantize import load as load_checkpoint
 from tetraphone.quant.quantize import quantized_scores
 from tetraphone.recognition.ctc import greedy
-from tetraphone.recognition.model import BoundedSpectrogram, Model, Recognition
+from tetraphone.recognition.model import BoundedSpectrogram, LoadedModel, ModelOutput
 from tetraphone.sound.audio import Samples, joined, to_mono
 from tetraphone.sound.features import Frames, log_mel, network_input
 from tetraphone.train.network.model import Checkpoint, outputs
 
 
-def from_checkpoint(path: Path) -> Model:
+def from_checkpoint(path: Path) -> LoadedModel:
     """The model of a checkpoint's file, as it would be exported.
 
     Raises:
@@ -28,7 +28,7 @@ def from_checkpoint(path: Path) -> Model:
     features = checkpoint.features
     checkpoint.model.eval()
 
-    def recognize(blocks: Iterable[Samples], rate: int, _: bool) -> Recognition:
+    def recognize(blocks: Iterable[Samples], rate: int, _: bool) -> ModelOutput:
         samples = joined(blocks)
         energies, scores = energies_and_scores(checkpoint, samples, rate)
         phones = greedy(scores, checkpoint.phones, features.shift, features.offset)
@@ -38,9 +38,9 @@ def from_checkpoint(path: Path) -> Model:
         ]
         spectrogram = BoundedSpectrogram(features.hop_ms / 1000)
         spectrogram.add(energies)
-        return Recognition(timed, len(scores), spectrogram.energies, spectrogram.hop)
+        return ModelOutput(timed, len(scores), spectrogram.energies, spectrogram.hop)
 
-    return Model(str(path), checkpoint.phones, recognize)
+    return LoadedModel(str(path), checkpoint.phones, recognize)
 
 
 def energies_and_scores(checkpoint: Checkpoint, samples: Samples, rate: int) -> tuple[Frames, NDArray[np.float32]]:

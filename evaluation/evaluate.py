@@ -7,7 +7,7 @@ from typing import Any
 
 from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus
-from tetraphone.recognition.model import Model, Recognition
+from tetraphone.recognition.model import LoadedModel, ModelOutput
 from tetraphone.recognition.scoring import Errors
 from tetraphone.sound.audio import Samples
 
@@ -34,7 +34,7 @@ class _ReadingTime:
             yield block
 
 
-def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]) -> dict[str, Any]:
+def evaluate(model: LoadedModel, corpus: Corpus, show: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Phone error rate (percent) over a corpus, errors of confidences and times, real-time factor of one process.
 
     The real-time factor counts features, network and decoding, not the reading of recordings. Recordings that cannot be
@@ -51,7 +51,7 @@ def evaluate(model: Model, corpus: Corpus, show: int, say: Callable[[str], None]
     errors, statistics, reading_time = Errors(), EvaluationStatistics(model.phones), _ReadingTime()
     seconds = 0.0
 
-    def recognize(blocks: Iterator[Samples], rate: int) -> Recognition:
+    def recognize(blocks: Iterator[Samples], rate: int) -> ModelOutput:
         nonlocal seconds
         started, reading = time.perf_counter(), reading_time.reading
         recognition = model.recognize(reading_time.measured(blocks, rate), rate, False)

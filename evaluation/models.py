@@ -4,11 +4,11 @@ from pathlib import Path
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.models import find_model
-from tetraphone.recognition.model import Model, from_program
+from tetraphone.recognition.model import LoadedModel, from_program
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 
 
-def load_model(path: Path, options: StreamOptions | None = None) -> Model:
+def load_model(path: Path, options: StreamOptions | None = None) -> LoadedModel:
     """Loads a .pte file, or a checkpoint if the name ends otherwise.
 
     Args:

@@ -1,37 +1,16 @@
 """The phones of one recording, with a picture of them."""
 
 from pathlib import Path
-from typing import Any
 
-from tetraphone.common.phones import TIME_DIGITS
-from tetraphone.recognition.model import Model
-from tetraphone.sound.audio import open_sound
+from tetraphone.recognition.model import LoadedModel, recognize_recording
+from tetraphone.recognition.results import Recognition
 
 
-def recognize(path: Path, model: Model, plot: Path | None = None, channel: int | None = None) -> dict[str, Any]:
-    """The phones of a recording of any rate, channel count and format that libsndfile reads.
-
-    Args:
-        path: a file or a pipe; "-" is standard input.
-        plot: a PNG to draw, the spectrogram with the phones under it.
-        channel: the channel to recognise, counted from 0; by default the mean of all.
-
-    Returns:
-        {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"}, …],
-        "problems": [why these are not the phones of the whole recording]}.
-
-    Raises:
-        InputError: the recording cannot be read, or lacks the channel.
-    """
-    with open_sound(path, channel) as sound:
-        found = model.recognize(sound.blocks(), sound.rate, plot is not None)
+def recognize(path: Path, model: LoadedModel, plot: Path | None = None, channel: int | None = None) -> Recognition:
+    """As `recognition.model.recognize_recording`, with a PNG to draw: the spectrogram with the phones under it."""
+    result, found = recognize_recording(path, model, channel, plot is not None)
     if plot is not None:
         from .pictures import draw_recording  # and with it matplotlib
 
         draw_recording(found.energies, found.hop, found.phones, path.name, plot)
-    return {
-        "recording": str(path),
-        "duration": round(sound.seconds, TIME_DIGITS),
-        "phones": [item.__dict__ for item in found.phones],
-        "problems": [problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem],
-    }
+    return result

@@ -14,6 +14,7 @@ from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 
 from .recognizer import Recognizer, StreamOptions
+from .results import Recognition
 
 BLOCK = 0.05
 """Seconds of sound per block."""
@@ -23,14 +24,14 @@ METER = 10
 """Width of the level meter in columns."""
 
 
-def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[[str], None]) -> dict[str, Any]:
+def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[[str], None]) -> Recognition:
     """Recognises sound from the default microphone until Ctrl-C; a terminal shows level and phones as they come.
 
     Args:
         say: takes a line of log: the phones spoken since the last pause, at each pause.
 
     Returns:
-        As `evaluation.recognize.recognize`; lost sound is listed as a problem.
+        What was recognised; lost sound is listed as a problem.
 
     Raises:
         InputError: sounddevice is not installed, or there is no microphone.
@@ -71,12 +72,8 @@ def listen(recognizer: Recognizer, options: StreamOptions | None, say: Callable[
         phones += stream.poll()
         if shown < len(phones):
             say(" ".join(item.phone for item in phones[shown:]))
-        return {
-            "recording": "microphone",
-            "duration": round(stream.seconds, TIME_DIGITS),
-            "phones": [item.__dict__ for item in phones],
-            "problems": [f"{lost / rate:.2f} seconds of sound were lost; end other programs"] if lost else [],
-        }
+        problems = (f"{lost / rate:.2f} seconds of sound were lost; end other programs",) if lost else ()
+        return Recognition("microphone", round(stream.seconds, TIME_DIGITS), tuple(phones), problems)
 
 
 def _sounddevice() -> Any:

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from tetraphone.common.phones import TimedPhone
-from tetraphone.sound.audio import Samples
+from tetraphone.common.phones import TIME_DIGITS, TimedPhone
+from tetraphone.sound.audio import Samples, open_sound
 from tetraphone.sound.features import Frames
 
 from .recognizer import Recognizer, StreamOptions
+from .results import Recognition
 
 MOST_FRAMES = 2**15
 """Frames of a spectrogram that are kept, more than a picture has columns; 5 minutes at 10 ms."""
 
 
 @dataclass(frozen=True)
-class Recognition:
+class ModelOutput:
     """What a model recognised in a recording."""
 
     phones: list[TimedPhone]
@@ -29,19 +31,38 @@ class Recognition:
 
 
 @dataclass(frozen=True)
-class Model:
+class LoadedModel:
     """A loaded model, of either kind of file."""
 
     name: str
     phones: tuple[str, ...]
-    recognize: Callable[[Iterable[Samples], int, bool], Recognition]
+    recognize: Callable[[Iterable[Samples], int, bool], ModelOutput]
     """Takes blocks of samples [frames, channels] in [−1, 1], their rate in Hz, and whether energies are wanted.
 
     A .pte file takes block after block; a checkpoint holds all of them in memory.
     """
 
 
-def from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> Model:
+def recognize_recording(
+    path: Path, model: LoadedModel, channel: int | None = None, energies: bool = False
+) -> tuple[Recognition, ModelOutput]:
+    """The phones of a recording of any rate, channel count and format that libsndfile reads.
+
+    Args:
+        path: a file or a pipe; "-" is standard input.
+        channel: the channel to recognise, counted from 0; by default the mean of all.
+        energies: whether they are wanted.
+
+    Raises:
+        InputError: the recording cannot be read, or lacks the channel.
+    """
+    with open_sound(path, channel) as sound:
+        found = model.recognize(sound.blocks(), sound.rate, energies)
+    problems = tuple(problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem)
+    return Recognition(str(path), round(sound.seconds, TIME_DIGITS), tuple(found.phones), problems), found
+
+
+def from_program(recognizer: Recognizer, name: str, options: StreamOptions | None) -> LoadedModel:
     """The model of a loaded .pte file.
 
     Args:
@@ -53,7 +74,7 @@ def from_program(recognizer: Recognizer, name: str, options: StreamOptions | Non
     """
     recognizer.stream(options).close()  # reads the grammar, so that its faults are reported before any work
 
-    def recognize(blocks: Iterable[Samples], rate: int, energies: bool) -> Recognition:
+    def recognize(blocks: Iterable[Samples], rate: int, energies: bool) -> ModelOutput:
         spectrogram = BoundedSpectrogram(recognizer.hop)
         with recognizer.stream(options, bands=energies, scores=True) as stream:
             phones: list[TimedPhone] = []
@@ -66,9 +87,9 @@ def from_program(recognizer: Recognizer, name: str, options: StreamOptions | Non
             stream.finish()
             frames += len(stream.scores())
             spectrogram.add(stream.bands())
-            return Recognition([*phones, *stream.poll()], frames, spectrogram.energies, spectrogram.hop)
+            return ModelOutput([*phones, *stream.poll()], frames, spectrogram.energies, spectrogram.hop)
 
-    return Model(name, recognizer.phones, recognize)
+    return LoadedModel(name, recognizer.phones, recognize)
 
 
 class BoundedSpectrogram:

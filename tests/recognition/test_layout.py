@@ -17,6 +17,7 @@ import pytest
 from tetraphone.common.models import find_model
 from tetraphone.common.native import library
 from tetraphone.export.operators import _Matrix, _Shape
+from tetraphone.recognition import results
 from tetraphone.recognition.recognizer import (
     Field,
     Recognizer,
@@ -28,9 +29,13 @@ from tetraphone.recognition.recognizer import (
 )
 
 NATIVE = Path(__file__).parents[2] / "native"
-C_ABI, LAYERS = "capi/recognizer_c.h", "kernels/layers.h"
+C_ABI, RESULTS, LAYERS = "capi/recognizer_c.h", "capi/results_c.h", "kernels/layers.h"
 DECLARED = (
     (_Phone, "tetraphone_phone", C_ABI),
+    (results._Interval, "tetraphone_interval", RESULTS),
+    (results._Tier, "tetraphone_tier", RESULTS),
+    (results._Result, "tetraphone_result", RESULTS),
+    (results._Format, "tetraphone_result_format", RESULTS),
     (Field, "tetraphone_field", C_ABI),
     (_Shape, "tetraphone::Shape", LAYERS),
     (_Matrix, "tetraphone::Matrix", LAYERS),

@@ -102,10 +102,10 @@ def test_what_is_heard_is_what_was_played(overflow: bool, model: Path, monkeypat
     with Recognizer.load(model) as recognizer:
         expected = recognizer.recognize(heard, RATE)
     assert card.closed
-    assert [item["phone"] for item in result["phones"]] == [item.phone for item in expected]
+    assert result.phones == tuple(expected)
     assert len(expected) > 5
-    assert result["duration"] == round(len(heard) / RATE, 3)
-    assert result["problems"] == (["0.05 seconds of sound were lost; end other programs"] if overflow else [])
+    assert result.duration == round(len(heard) / RATE, 3)
+    assert result.problems == (("0.05 seconds of sound were lost; end other programs",) if overflow else ())
     assert said[0] == "listening to card; Ctrl-C ends"
     assert " ".join(said[1:]).split() == [item.phone for item in expected]
 

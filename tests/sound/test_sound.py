@@ -23,7 +23,7 @@ from tetraphone.evaluation.calibrate import calibrate
 from tetraphone.evaluation.evaluate import evaluate
 from tetraphone.export.writer import export
 from tetraphone.recognition.confidence import Confidence
-from tetraphone.recognition.model import MOST_FRAMES, BoundedSpectrogram, Model, Recognition
+from tetraphone.recognition.model import MOST_FRAMES, BoundedSpectrogram, LoadedModel, ModelOutput
 from tetraphone.recognition.recognizer import Recognizer, Stream
 from tetraphone.sound.audio import SPAN, Samples
 from tetraphone.sound.features import FeatureOptions
@@ -67,12 +67,12 @@ def by_training(corpus: Corpus, _: Path) -> list[str]:
 
 
 def by_evaluation(corpus: Corpus, _: Path) -> list[str]:
-    def recognition(blocks: Iterable[Samples], rate: int, energies: bool) -> Recognition:
+    def recognition(blocks: Iterable[Samples], rate: int, energies: bool) -> ModelOutput:
         samples = sum(map(len, blocks))
         assert samples <= RATE
-        return Recognition([], max(0, 1 + (samples - 400) // 160), np.zeros((0, 8), np.float32), 0.01)
+        return ModelOutput([], max(0, 1 + (samples - 400) // 160), np.zeros((0, 8), np.float32), 0.01)
 
-    problems: list[str] = evaluate(Model("none", ARPABET, recognition), corpus, 0, print)["problems"]
+    problems: list[str] = evaluate(LoadedModel("none", ARPABET, recognition), corpus, 0, print)["problems"]
     return problems
 
 

@@ -1,0 +1,213 @@
+"""What `import tetraphone` gives: models that recognise files, arrays and streams of samples."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.models import find_model
+from tetraphone.common.phones import TIME_DIGITS, TimedPhone
+from tetraphone.sound.audio import Samples
+
+from .model import from_program, recognize_recording
+from .recognizer import Recognizer, Stream, StreamOptions
+from .results import Recognition
+
+Recording = str | PathLike[str] | Samples
+"""A file, or samples: floats in [−1, 1], [frames] or [frames, channels]."""
+Blocks = Iterable[Samples] | AsyncIterable[Samples]
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a block of samples adds to a stream."""
+
+    phones: tuple[TimedPhone, ...]
+    """New final phones, which no later sound changes."""
+    provisional: tuple[TimedPhone, ...]
+    """The phones that would follow if the sound ended now."""
+    endpoint: bool
+    """Whether with this block a pause has lasted `StreamOptions.pause` seconds, or the sound ends: what was said since
+    the last endpoint is complete."""
+    seconds: float
+    """Of sound so far."""
+
+
+class Updates:
+    """A stream of blocks of samples under recognition; iterate over it once, by `for`, `async for` or `each`."""
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        blocks: Blocks,
+        rate: int,
+        options: StreamOptions,
+    ) -> None:
+        self._blocks, self._rate = blocks, rate
+        self._stream = recognizer.stream(options)
+        self._open = False
+        """Whether phones were recognised since the last endpoint."""
+
+    def __iter__(self) -> Iterator[Update]:
+        if not isinstance(self._blocks, Iterable):
+            raise InputError("the blocks of samples come asynchronously; iterate with `async for`")
+        with self._stream as stream:
+            for block in self._blocks:
+                yield self._take(stream, block)
+            yield self._take(stream, None)
+
+    async def __aiter__(self) -> AsyncIterator[Update]:
+        """Recognises in another thread, so that the event loop goes on."""
+        import asyncio
+
+        with self._stream as stream:
+            async for block in _asynchronous(self._blocks):
+                yield await asyncio.to_thread(self._take, stream, block)
+            yield await asyncio.to_thread(self._take, stream, None)
+
+    def each(self, callback: Callable[[Update], object]) -> None:
+        """Calls back with each update, to the end of the blocks."""
+        for update in self:
+            callback(update)
+
+    def _take(self, stream: Stream, block: Samples | None) -> Update:
+        """The next block; None is the end."""
+        if block is None:
+            stream.finish()
+        else:
+            stream.accept(block, self._rate)
+        phones = tuple(stream.poll())
+        provisional = () if block is None else tuple(stream.provisional())
+        self._open = self._open or bool(phones)
+        endpoint = self._open and (block is None or stream.paused)
+        self._open = self._open and not endpoint
+        return Update(phones, provisional, endpoint, stream.seconds)
+
+
+async def _asynchronous(blocks: Blocks) -> AsyncIterator[Samples]:
+    if isinstance(blocks, AsyncIterable):
+        async for block in blocks:
+            yield block
+    else:
+        for block in blocks:
+            yield block
+
+
+class Model:
+    """A loaded model; it may be used from several threads. See `load`."""
+
+    def __init__(self, path: Path, options: StreamOptions | None = None) -> None:
+        self.path = path
+        self.options = StreamOptions() if options is None else options
+        """How it decodes, where a call does not say."""
+        self.recognizer = Recognizer.load(path)
+        """The interface below this one, for streams that are fed by hand."""
+        self._loaded = from_program(self.recognizer, str(path), self.options)
+
+    @property
+    def phones(self) -> tuple[str, ...]:
+        """The phone set."""
+        return self.recognizer.phones
+
+    def recognize(
+        self,
+        recording: Recording,
+        rate: int | None = None,
+        *,
+        channel: int | None = None,
+        options: StreamOptions | None = None,
+    ) -> Recognition:
+        """The phones of a whole recording.
+
+        Args:
+            recording: a file that libsndfile reads ("-" is standard input), or samples.
+            rate: of samples, in Hz; any from 1 to 768,000. A file knows its own.
+            channel: the one to recognise, counted from 0; by default the mean of all.
+            options: how to decode; by default those of the model.
+
+        Raises:
+            InputError: the recording cannot be read or lacks the channel, the samples are none, or an option is
+                impossible.
+        """
+        how = self.options if options is None else options
+        if isinstance(recording, str | PathLike):
+            if rate is not None:
+                raise InputError(
+                    f"{fspath(recording)} has a rate of its own; give none, or samples instead of the file"
+                )
+            loaded = self._loaded if options is None else from_program(self.recognizer, str(self.path), how)
+            return recognize_recording(Path(recording), loaded, channel)[0]
+        if rate is None:
+            raise InputError("samples without their rate; give it in Hz, such as rate=16000")
+        if channel is not None:
+            samples = np.atleast_2d(np.asarray(recording).T).T
+            if not 0 <= channel < samples.shape[1]:
+                raise InputError(f"the samples have no channel {channel}; they have {samples.shape[1]}")
+            recording = samples[:, channel]
+        with self.recognizer.stream(how) as stream:
+            stream.accept(recording, rate)
+            stream.finish()
+            return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()))
+
+    def stream(
+        self,
+        blocks: Blocks,
+        rate: int,
+        *,
+        options: StreamOptions | None = None,
+    ) -> Updates:
+        """Recognises blocks of samples, of any lengths, as they come.
+
+        Args:
+            blocks: each [frames] or [frames, channels] in [−1, 1].
+            rate: in Hz.
+
+        Raises:
+            InputError: here or with a block: an option, a rate or samples that are impossible.
+        """
+        return Updates(self.recognizer, blocks, rate, self.options if options is None else options)
+
+    def close(self) -> None:
+        """Frees the model; streams of it go on."""
+        self.recognizer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"tetraphone.load({str(self.path)!r})"
+
+
+def load(model: str | PathLike[str] | None = None, *, options: StreamOptions | None = None) -> Model:
+    """Loads a model.
+
+    Args:
+        model: the name of one that ships ("english-int8", "english-tiny-int8") or the path of a .pte file; by default
+            what the variable TETRAPHONE_MODEL says, else english-int8.
+        options: how it decodes.
+
+    Raises:
+        InputError: there is no such model, or the file is damaged, foreign or of another version.
+    """
+    return Model(find_model(None if model is None else fspath(model)), options)
+
+
+def recognize(
+    recording: Recording,
+    rate: int | None = None,
+    *,
+    model: str | PathLike[str] | None = None,
+    channel: int | None = None,
+    options: StreamOptions | None = None,
+) -> Recognition:
+    """The phones of one recording; for several, `load` the model once. See `load` and `Model.recognize`."""
+    with load(model) as loaded:
+        return loaded.recognize(recording, rate, channel=channel, options=options)

@@ -1,0 +1,211 @@
+"""What was recognised in a recording, and the same for other programs, by the library's writer (native/results)."""
+
+import ctypes
+import os
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import write_atomically
+from tetraphone.common.native import failure, library
+from tetraphone.common.phones import TimedPhone
+
+ARPABET = "arpabet"
+ROOM = 96
+"""Bytes of a file for each phone, at first; what needs more is written again."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file for results."""
+
+    name: str
+    suffix: str
+    """Of the names of its files."""
+    help: str
+    joins: bool
+    """Whether results of several recordings make one file, one behind another."""
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What was recognised in a recording. Alphabets are "arpabet", phones as the model has them, and "ipa".
+
+    Raises:
+        InputError: of each method: there is no such alphabet, or the times are not in order.
+    """
+
+    recording: str
+    """Its name."""
+    duration: float
+    """Seconds."""
+    phones: tuple[TimedPhone, ...]
+    problems: tuple[str, ...] = ()
+    """Why these are not the phones of the whole recording; sentences without a full stop."""
+
+    @property
+    def text(self) -> str:
+        """The phones with blanks between them."""
+        return " ".join(item.phone for item in self.phones)
+
+    @property
+    def ipa(self) -> str:
+        """As `text`, in the International Phonetic Alphabet."""
+        symbols = ipa_symbols()
+        return " ".join(symbols.get(item.phone, item.phone) for item in self.phones)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it: {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"},
+        …], "problems": [why these are not the phones of the whole recording]}."""
+        phones = [dict(item.__dict__) for item in self.phones]
+        return {
+            "recording": self.recording,
+            "duration": self.duration,
+            "phones": phones,
+            "problems": list(self.problems),
+        }
+
+    def to(self, format: str, alphabet: str = ARPABET, first: bool = True) -> str:
+        """The result in one of `formats()`.
+
+        Args:
+            first: whether it begins a file; a format that joins several results leaves its header out elsewhere.
+
+        Raises:
+            InputError: also if there is no such format.
+        """
+        intervals = (_Interval * len(self.phones))(
+            *((item.phone.encode(), item.start, item.end, item.confidence) for item in self.phones)
+        )
+        tier = _Tier(b"phones", intervals, len(intervals))
+        problems = [problem.encode("utf-8", "surrogateescape") for problem in self.problems]
+        lines = (ctypes.c_char_p * len(problems))(*problems)
+        name = os.fsencode(self.recording)
+        result = _Result(ctypes.sizeof(_Result), name, self.duration, ctypes.pointer(tier), 1, lines, len(lines))
+        room = 4096 + ROOM * len(intervals)
+        while True:
+            text = ctypes.create_string_buffer(room)
+            names = format.encode(), alphabet.encode(), ctypes.c_int(first)
+            size = library().tetraphone_format_result(ctypes.byref(result), *names, text, ctypes.c_size_t(room))
+            if size < 0:
+                raise failure()
+            if size <= room:
+                return text.raw[:size].decode("utf-8", "surrogateescape")
+            room = size
+
+    def to_json(self, alphabet: str = ARPABET) -> str:
+        """An object: recording, duration (seconds), phones (phone, start, end, confidence), problems."""
+        return self.to("json", alphabet)
+
+    def to_textgrid(self, alphabet: str = ARPABET) -> str:
+        """For Praat: a tier `phones`, gaps filled with empty intervals."""
+        return self.to("textgrid", alphabet)
+
+    def to_audacity(self, alphabet: str = ARPABET) -> str:
+        """Labels for Audacity."""
+        return self.to("audacity", alphabet)
+
+    def to_ctm(self, alphabet: str = ARPABET) -> str:
+        """Lines for sclite and Kaldi."""
+        return self.to("ctm", alphabet)
+
+    def to_srt(self, alphabet: str = ARPABET) -> str:
+        """Subtitles."""
+        return self.to("srt", alphabet)
+
+    def to_csv(self, alphabet: str = ARPABET) -> str:
+        """A table with a header: recording, tier, start, end, label, confidence."""
+        return self.to("csv", alphabet)
+
+    def to_eaf(self, alphabet: str = ARPABET) -> str:
+        """For ELAN."""
+        return self.to("eaf", alphabet)
+
+    def save(self, path: str | PathLike[str], alphabet: str = ARPABET) -> None:
+        """Writes a file of the format that its name's ending means: .TextGrid, .json, .csv, …; it appears whole or not.
+
+        Raises:
+            InputError: also if no format has this ending, or the file cannot be written.
+        """
+        path = Path(path)
+        write_result(path, self.to(format_of(path).name, alphabet))
+
+
+def write_result(path: Path, text: str) -> None:
+    """Writes what `Recognition.to` gave."""
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """The formats of results."""
+    found: list[Format] = []
+    row = _Format()
+    while library().tetraphone_result_format_at(ctypes.c_size_t(len(found)), ctypes.byref(row)):
+        found.append(Format(row.name.decode(), row.suffix.decode(), row.help.decode(), bool(row.joins)))
+    return tuple(found)
+
+
+def format_of(path: Path) -> Format:
+    """The format of a file by its name.
+
+    Raises:
+        InputError: no format has such an ending.
+    """
+    longest = sorted(formats(), key=lambda format: -len(format.suffix))
+    for format in longest:
+        if path.name.lower().endswith(format.suffix.lower()):
+            return format
+    raise InputError(f"{path} ends in no suffix of a result; give one of {', '.join(f.suffix for f in formats())}")
+
+
+@cache
+def ipa_symbols() -> dict[str, str]:
+    """The IPA symbol of each phone of the ARPABET."""
+    found: dict[str, str] = {}
+    arpabet, ipa = ctypes.c_char_p(), ctypes.c_char_p()
+    while library().tetraphone_alphabet_phone_at(ctypes.c_size_t(len(found)), ctypes.byref(arpabet), ctypes.byref(ipa)):
+        found[(arpabet.value or b"").decode()] = (ipa.value or b"").decode()
+    return found
+
+
+@cache
+def alphabets() -> tuple[str, ...]:
+    """The names of the alphabets."""
+    found: list[str] = []
+    while name := library().tetraphone_alphabet_at(ctypes.c_size_t(len(found))):
+        found.append(name.decode())
+    return tuple(found)
+
+
+class _Interval(ctypes.Structure):
+    _fields_ = (
+        ("label", ctypes.c_char_p),
+        ("start", ctypes.c_double),
+        ("end", ctypes.c_double),
+        ("confidence", ctypes.c_double),
+    )
+
+
+class _Tier(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("intervals", ctypes.POINTER(_Interval)), ("count", ctypes.c_size_t))
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("size", ctypes.c_uint64),
+        ("recording", ctypes.c_char_p),
+        ("duration", ctypes.c_double),
+        ("tiers", ctypes.POINTER(_Tier)),
+        ("tier_count", ctypes.c_size_t),
+        ("problems", ctypes.POINTER(ctypes.c_char_p)),
+        ("problem_count", ctypes.c_size_t),
+    )
+
+
+class _Format(ctypes.Structure):
+    _fields_ = (*((name, ctypes.c_char_p) for name in ("name", "suffix", "help")), ("joins", ctypes.c_int32))

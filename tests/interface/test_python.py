@@ -1,0 +1,191 @@
+"""What `import tetraphone` offers, on the model and the recording that ship."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+import tetraphone
+from tetraphone.sound.audio import Samples
+
+MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
+SAYS = "SH IY S EH L TH IY SH AE L Z"
+
+
+@pytest.fixture(scope="module")
+def model() -> tetraphone.Model:
+    return tetraphone.load()
+
+
+@pytest.fixture(scope="module")
+def sound() -> tuple[Samples, int]:
+    return soundfile.read(MEASURE, dtype="float32")
+
+
+@pytest.fixture(scope="module")
+def result(model: tetraphone.Model) -> tetraphone.Recognition:
+    return model.recognize(MEASURE)
+
+
+def blocks(samples: Samples, size: int = 800) -> Iterator[Samples]:
+    for start in range(0, len(samples), size):
+        yield samples[start : start + size]
+
+
+def test_the_import_loads_no_package_and_a_name_what_it_needs() -> None:
+    code = (
+        "import sys, tetraphone; assert 'numpy' not in sys.modules and 'ctypes' not in sys.modules\n"
+        f"assert tetraphone.recognize({str(MEASURE)!r}).text.startswith({SAYS!r})\n"
+        "print(sorted({'torch', 'tyro', 'asyncio', 'email', 'tqdm', 'soxr', 'matplotlib'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_every_name_is_there_and_typed() -> None:
+    assert {*tetraphone.__all__} <= {*dir(tetraphone)}
+    source = Path(tetraphone.__file__).read_text(encoding="utf-8")
+    for name in tetraphone.__all__:
+        assert getattr(tetraphone, name).__name__ == name
+        assert f"import {name} as {name}\n" in source
+    assert Path(tetraphone.__file__).with_name("py.typed").exists()
+    with pytest.raises(AttributeError, match="has no attribute 'sing'"):
+        tetraphone.sing  # noqa: B018
+
+
+def test_files_and_samples_give_the_same_phones(
+    model: tetraphone.Model, sound: tuple[Samples, int], result: tetraphone.Recognition
+) -> None:
+    samples, rate = sound
+    assert result.text.startswith(SAYS)
+    assert (result.recording, result.duration, result.problems) == (str(MEASURE), 3.075, ())
+    assert model.recognize(samples, rate).phones == result.phones
+    both = np.stack([np.zeros_like(samples), samples], axis=1)
+    assert model.recognize(both, rate, channel=1).phones == result.phones
+    assert tetraphone.recognize(str(MEASURE), model=model.path) == result
+    other = model.recognize(MEASURE, options=tetraphone.StreamOptions(blank_shift=-3))
+    assert len(other.phones) > len(result.phones)
+    shifted = tetraphone.load(options=tetraphone.StreamOptions(blank_shift=-3))
+    assert shifted.recognize(MEASURE) == other == tetraphone.recognize(MEASURE, options=shifted.options)
+
+
+def test_streams_give_the_same_phones_in_every_way(
+    model: tetraphone.Model, sound: tuple[Samples, int], result: tetraphone.Recognition
+) -> None:
+    samples, rate = sound
+
+    async def arriving() -> AsyncIterator[Samples]:
+        for block in blocks(samples):
+            await asyncio.sleep(0)
+            yield block
+
+    async def heard(asynchronous: bool) -> list[tetraphone.Update]:
+        source = arriving() if asynchronous else blocks(samples)
+        return [update async for update in model.stream(source, rate)]
+
+    updates = list(model.stream(blocks(samples), rate))
+    called: list[tetraphone.Update] = []
+    model.stream(blocks(samples), rate).each(called.append)
+    assert updates == called == asyncio.run(heard(True)) == asyncio.run(heard(False))
+    assert sum((update.phones for update in updates), ()) == result.phones
+    assert updates[-1].provisional == ()
+    for before, update in pairwise(updates):
+        assert update.seconds >= before.seconds
+
+
+def test_pauses_are_endpoints_once_each(model: tetraphone.Model, sound: tuple[Samples, int]) -> None:
+    samples, rate = sound
+    silence = np.zeros(2 * rate, np.float32)
+    twice = np.concatenate([samples, silence, samples, silence])
+    options = tetraphone.StreamOptions(pause=0.8)
+    updates = list(model.stream(blocks(twice), rate, options=options))
+    spoken: list[list[str]] = [[]]
+    for update in updates:
+        spoken[-1] += [item.phone for item in update.phones]
+        if update.endpoint:
+            spoken.append([])
+    assert [bool(phones) for phones in spoken] == [True, True, False]
+    assert [round(update.seconds) for update in updates if update.endpoint] == [4, 9]
+    assert not any(update.endpoint for update in model.stream([silence], rate))
+
+
+@pytest.mark.parametrize("alphabet", ["arpabet", "ipa"])
+def test_results_are_written_in_every_format(alphabet: str, result: tetraphone.Recognition, tmp_path: Path) -> None:
+    from tetraphone.recognition.results import alphabets, formats
+
+    assert alphabet in alphabets()
+    symbols = (result.ipa if alphabet == "ipa" else result.text).split()
+    assert symbols[:3] == (["ʃ", "i", "s"] if alphabet == "ipa" else ["SH", "IY", "S"])
+    methods = {"textgrid", "json", "audacity", "ctm", "srt", "csv", "eaf"}
+    assert methods <= {format.name for format in formats()}
+    for format in formats():
+        text = result.to(format.name, alphabet)
+        shown = json.dumps(json.loads(text), ensure_ascii=False) if "json" in format.name else text
+        assert all(symbol in shown for symbol in symbols)
+        if format.name in methods:
+            assert getattr(result, f"to_{format.name}")(alphabet) == text
+        path = tmp_path / f"a{format.suffix}"
+        result.save(path, alphabet)
+        assert path.read_text(encoding="utf-8") == text
+    assert len(list(tmp_path.iterdir())) == len(formats())
+    assert [line["phone"] for line in json.loads(result.to_json(alphabet))["phones"]] == symbols
+
+
+def test_json_of_the_writer_is_the_dictionary(result: tetraphone.Recognition) -> None:
+    odd = tetraphone.Recognition('\udcff\n"é', 1.0, result.phones[:1], ("it is cut: \udcff",))
+    for item in (result, odd):
+        assert json.loads(item.to_json()) == item.as_dict()
+
+
+def test_long_results_need_more_room_than_was_guessed() -> None:
+    phone = tetraphone.TimedPhone("AH" * 500, 0.0, 1.0, 0.5)
+    assert "AH" * 500 in tetraphone.Recognition("a", 1.0, (phone,) * 9).to_eaf()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda model, _: model.recognize("none.wav"), r"none\.wav: no such file"),
+        (lambda model, _: model.recognize(MEASURE, 16000), "a rate of its own"),
+        (lambda model, _: model.recognize(MEASURE, channel=3), "has no channel 3; it has channel 0 alone"),
+        (lambda model, samples: model.recognize(samples), "give it in Hz"),
+        (lambda model, samples: model.recognize(samples, 16000, channel=1), "no channel 1"),
+        (lambda model, samples: model.recognize((samples * 32768).astype(np.int16), 16000), "samples of type int16"),
+        (lambda model, samples: model.recognize(samples, 0), "0 Hz|sampl"),
+        (lambda model, samples: model.recognize(samples, "fast"), "rate is 'fast'"),
+        (lambda model, samples: list(model.stream([samples, samples * np.nan], 16000)), "is not a finite number"),
+        (lambda model, _: list(model.stream(asynchronous(), 16000)), "`async for`"),
+        (lambda *_: tetraphone.load("german-int8"), "there is no model german-int8; give one of english-int8"),
+        (lambda *_: tetraphone.load(__file__), "test_python.py"),
+        (lambda *_: tetraphone.StreamOptions(beam=-1), "beam"),
+        (lambda *_: tetraphone.load(options=tetraphone.StreamOptions(beam=2, grammar=Path("none.fst"))), "none.fst"),
+        (lambda *_: tetraphone.Recognition("a", 1.0, ()).save("a.pdf"), r"a\.pdf ends in no suffix of a result"),
+        (lambda *_: tetraphone.Recognition("a", 1.0, ()).to("pdf"), "there is no format pdf"),
+        (lambda *_: tetraphone.Recognition("a", 1.0, ()).to("csv", "sampa"), "alphabet sampa"),
+        (lambda *_: tetraphone.Recognition("a", -1.0, ()).to_csv(), "duration|seconds|time"),
+    ],
+)
+def test_faults_are_input_errors(call: object, says: str, model: tetraphone.Model, sound: tuple[Samples, int]) -> None:
+    with pytest.raises(tetraphone.InputError, match=says):
+        call(model, sound[0])  # type: ignore[operator]
+
+
+async def asynchronous() -> AsyncIterator[Samples]:
+    yield np.zeros(100, np.float32)
+
+
+def test_a_closed_model_says_so_and_its_streams_go_on(sound: tuple[Samples, int]) -> None:
+    with tetraphone.load("english-tiny-int8") as model:
+        stream = model.stream(blocks(sound[0]), sound[1])
+    assert sum(len(update.phones) for update in stream) > 10
+    with pytest.raises(tetraphone.InputError, match="closed"):
+        model.recognize(MEASURE)
+    with pytest.raises(tetraphone.InputError, match="closed"):
+        list(stream)
