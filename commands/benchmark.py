@@ -10,7 +10,7 @@ from tetraphone.common.files import machine
 from tetraphone.train.network.options import check_quaternion_size
 from tetraphone.train.options import check_threads
 
-from .flags import Json, Quiet
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from .flags import Json, Quiet
 from .shared import check_suffix, say_notes
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from tetraphone.common.errors import InputError
 from tetraphone.corpora.options import CleanOptions
 from tetraphone.corpora.preparation.options import SynthesisOptions
 
-from .flags import Json, Quiet
 from .shared import check_suffix, keep_inputs, say_notes
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

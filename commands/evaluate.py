@@ -11,8 +11,8 @@ from tetraphone.common.progress import say
 from tetraphone.recognition.recognizer import StreamOptions
 from tetraphone.train.options import check_threads
 
-from .flags import Decoding, Json, Quiet
 from .shared import say_notes
+from .training.flags import Decoding, Json, Quiet
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import InputError
 
-from .flags import Json, Quiet
 from .shared import check_suffix, keep_inputs
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,8 @@ COMMANDS = {
 imported when its command is called, so that no command waits for what another needs.
 
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
-result: a dictionary for JSON."""
+result: a dictionary for JSON, whose "failed" (if it is there) counts what makes the exit status 1; or None, where it
+printed the result itself."""
 WITHOUT_TYRO = {"recognize", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
@@ -66,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
-        _run(sys.argv[1:] if arguments is None else arguments)
+        return _run(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
         return _fail(str(error))
     except (MemoryError, RuntimeError) as error:
@@ -81,11 +82,11 @@ def main(arguments: list[str] | None = None) -> int:
     finally:
         discard_output()
         be_quiet(False)  # for whoever calls `main` next in this process
-    return 0
 
 
-def _run(arguments: list[str]) -> None:
-    """Parses the arguments, runs the command and prints its result, of several processes in the first alone."""
+def _run(arguments: list[str]) -> int:
+    """Parses the arguments, runs the command and prints its result, of several processes in the first alone; returns
+    the exit status."""
     check_arguments(arguments)
     with extras_named():
         with flushed_output():
@@ -94,8 +95,8 @@ def _run(arguments: list[str]) -> None:
         be_quiet(quiet)
         result = command.run()
 
-    if not is_first():
-        return
+    if not is_first() or result is None:
+        return 0
     with flushed_output():
         if command.json:
             print(json.dumps(result))
@@ -104,6 +105,7 @@ def _run(arguments: list[str]) -> None:
         be_quiet(command.json and quiet)  # the JSON object holds the problems
         for line in problem_lines(result):
             say(line)
+    return 1 if result.get("failed") else 0
 
 
 def command_class(name: str) -> type:

@@ -8,8 +8,8 @@ from tyro.conf import Positional, arg
 
 from tetraphone.quant.options import QuantizeOptions
 
-from .flags import Json, Quiet
 from .shared import check_suffix
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 from tetraphone.common.progress import say
 from tetraphone.train.options import ReproduceOptions, TableName
 
-from .flags import Json, Quiet
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

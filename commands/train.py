@@ -10,7 +10,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.progress import say
 from tetraphone.train.options import TrainOptions
 
-from .flags import Json, Quiet
+from .training.flags import Json, Quiet
 
 
 @dataclass(frozen=True)

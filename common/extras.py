@@ -7,7 +7,7 @@ from .errors import InputError
 
 EXTRA_OF = {
     **dict.fromkeys(("kaldi_native_fbank", "lhotse", "pytorch_optimizer", "rapidfuzz", "scipy", "soxr"), "train"),
-    **dict.fromkeys(("tensorboard", "torch", "tqdm", "tyro"), "train"),
+    **dict.fromkeys(("tensorboard", "torch", "tyro"), "train"),
     **dict.fromkeys(("executorch", "torchao"), "export"),
     "matplotlib": "plot",
     "sounddevice": "microphone",

@@ -49,8 +49,11 @@ def writing(path: Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def write_atomically(path: Path) -> Iterator[Path]:
+def write_atomically(path: Path, durable: bool = True) -> Iterator[Path]:
     """Yields a path beside `path` to write to; moves it into place on success and removes it on failure.
+
+    Args:
+        durable: whether it is on the disk before it appears; else a loss of power may leave an empty file.
 
     Raises:
         InputError: the file or its folder cannot be written, or `path` is a folder or a device.
@@ -74,8 +77,9 @@ def write_atomically(path: Path) -> Iterator[Path]:
             with writing(path, temporary):
                 yield temporary
                 temporary.chmod(0o644)
-                with temporary.open("rb+") as file:
-                    os.fsync(file.fileno())
+                if durable:
+                    with temporary.open("rb+") as file:
+                        os.fsync(file.fileno())
                 temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 """What a command tells while it works: a bar on a terminal, else a line now and then; with --quiet, nothing."""
 
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -18,7 +19,13 @@ SECONDS = 30.0
 """Between two lines of a log, at least."""
 SHARE = 0.01
 """Of the whole, between two lines of a log, at least."""
+BETWEEN = 0.1
+"""Seconds between two drawings of a terminal's bar, at least."""
+ERASE, INVERSE, PLAIN = "\r\x1b[K", "\x1b[7m", "\x1b[0m"
+"""What a terminal takes for: an empty line; dark on bright, which is the part of the bar that is done; and neither."""
 _quiet = False
+_drawn = False
+"""Whether a bar stands on the terminal's last line."""
 
 
 def be_quiet(quiet: bool) -> None:
@@ -56,15 +63,6 @@ def library_log() -> Iterator[None]:
                 os.close(before)
 
 
-def _bar(**options: Any) -> Any:
-    """A bar, where there is tqdm, which comes with the extra `train`: recognition alone needs none."""
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        return None
-    return tqdm(**options)
-
-
 def _interval(seconds: float) -> str:
     """As 01:02 or 1:02:03."""
     minutes, rest = divmod(int(seconds), 60)
@@ -81,8 +79,25 @@ def say(line: str) -> None:
     """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
     if not _quiet and sys.stderr is not None:
         with suppress(BrokenPipeError):
-            bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
-            (bars.write if bars else print)(line, file=sys.stderr)  # above the bar, if there is one
+            _erase()
+            print(line, file=sys.stderr)
+
+
+def report(fault: str) -> None:
+    """A fault that does not end the command, on standard error, with --quiet too."""
+    if sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            _erase()
+            print(f"tetraphone: {fault}", file=sys.stderr)
+
+
+def _erase() -> None:
+    """Takes the bar off the terminal; the next `update` draws it again."""
+    global _drawn
+    if _drawn and sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            print(ERASE, end="", file=sys.stderr, flush=True)
+    _drawn = False
 
 
 class Progress(Generic[T]):
@@ -112,12 +127,9 @@ class Progress(Generic[T]):
         self._lock = threading.Lock()
         self._started = self._told_at = time.monotonic()
         self._told: int | None = None
-        self._bar = None
-        if not _quiet and sys.stderr is not None and sys.stderr.isatty():
-            counts = {"total": self.total, "initial": initial, "unit": unit}
-            self._bar = _bar(desc=what, leave=leave, dynamic_ncols=True, file=sys.stderr, **counts)
-        if self._bar is None:
-            self._tell()
+        self._leave = leave
+        self._terminal = not _quiet and sys.stderr is not None and sys.stderr.isatty()
+        self._tell()
 
     def __iter__(self) -> Iterator[T]:
         with self:
@@ -131,8 +143,11 @@ class Progress(Generic[T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        if self._terminal:
+            if self._leave:
+                self._tell()
+                say(self._line())
+            _erase()
         elif self.done != self._told:
             self._tell()
 
@@ -141,10 +156,8 @@ class Progress(Generic[T]):
         with self._lock:
             self.done += count
             self.notes |= notes
-            if self._bar is not None:
-                self._bar.set_postfix(self.notes, refresh=False)
-                self._bar.update(count)
-            elif time.monotonic() - self._told_at >= SECONDS and self._left() >= SHARE * (self.total or 0):
+            waited = time.monotonic() - self._told_at
+            if waited >= BETWEEN if self._terminal else waited >= SECONDS and self._left() >= SHARE * (self.total or 0):
                 self._tell()
 
     def _left(self) -> int:
@@ -152,8 +165,21 @@ class Progress(Generic[T]):
         return self.done - (self._told or 0)
 
     def _tell(self) -> None:
+        global _drawn
         self._told, self._told_at = self.done, time.monotonic()
-        spent = self._told_at - self._started
+        if not self._terminal:
+            say(self._line())
+            return
+        line, columns = self._line(), shutil.get_terminal_size().columns - 1
+        share = self.done / self.total if self.total else 0.0
+        bar = round(min(share, 1.0) * min(len(line), columns))
+        with suppress(BrokenPipeError):
+            shown = f"{INVERSE}{line[:bar]}{PLAIN}{line[bar:columns]}"
+            print(f"{ERASE}{shown}", end="", file=sys.stderr, flush=True)
+        _drawn = True
+
+    def _line(self) -> str:
+        spent = time.monotonic() - self._started
         parts = [f"{self.done:,}" + ("" if self.total is None else f" of {self.total:,}") + f" {self.unit}".rstrip()]
         if self.total:
             parts.append(f"{100 * self.done / self.total:.0f} %")
@@ -163,4 +189,4 @@ class Progress(Generic[T]):
                 left = spent * (self.total - self.done) / (self.done - self.initial)
                 parts.append(f"{_interval(left)} left")
         parts += [f"{name} {value}" for name, value in self.notes.items()]
-        say(f"{self.what}: {', '.join(parts)}")
+        return f"{self.what}: {', '.join(parts)}"

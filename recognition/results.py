@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,8 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.files import write_atomically
 from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TimedPhone
+
+from .recognizer import StreamOptions
 
 ARPABET = "arpabet"
 ROOM = 96
@@ -54,8 +56,15 @@ class Recognition:
     @property
     def ipa(self) -> str:
         """As `text`, in the International Phonetic Alphabet."""
+        return self.in_alphabet("ipa").text
+
+    def in_alphabet(self, alphabet: str) -> "Recognition":
+        """The same with other symbols."""
+        if alphabet == ARPABET:
+            return self
         symbols = ipa_symbols()
-        return " ".join(symbols.get(item.phone, item.phone) for item in self.phones)
+        phones = (replace(item, phone=symbols.get(item.phone, item.phone)) for item in self.phones)
+        return replace(self, phones=tuple(phones))
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"},
@@ -85,16 +94,9 @@ class Recognition:
         lines = (ctypes.c_char_p * len(problems))(*problems)
         name = os.fsencode(self.recording)
         result = _Result(ctypes.sizeof(_Result), name, self.duration, ctypes.pointer(tier), 1, lines, len(lines))
+        names = format.encode(), alphabet.encode(), ctypes.c_int(first)
         room = 4096 + ROOM * len(intervals)
-        while True:
-            text = ctypes.create_string_buffer(room)
-            names = format.encode(), alphabet.encode(), ctypes.c_int(first)
-            size = library().tetraphone_format_result(ctypes.byref(result), *names, text, ctypes.c_size_t(room))
-            if size < 0:
-                raise failure()
-            if size <= room:
-                return text.raw[:size].decode("utf-8", "surrogateescape")
-            room = size
+        return _written(room, library().tetraphone_format_result, ctypes.byref(result), *names)
 
     def to_json(self, alphabet: str = ARPABET) -> str:
         """An object: recording, duration (seconds), phones (phone, start, end, confidence), problems."""
@@ -134,10 +136,22 @@ class Recognition:
         write_result(path, self.to(format_of(path).name, alphabet))
 
 
-def write_result(path: Path, text: str) -> None:
-    """Writes what `Recognition.to` gave."""
-    with write_atomically(path) as temporary:
+def write_result(path: Path, text: str, durable: bool = True) -> None:
+    """Writes what `Recognition.to` gave; see `write_atomically`."""
+    with write_atomically(path, durable) as temporary:
         temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def find_format(name: str) -> Format:
+    """The format of this name.
+
+    Raises:
+        InputError: there is none.
+    """
+    for format in formats():
+        if format.name == name:
+            return format
+    raise InputError(f"there is no format {name}; give one of {', '.join(format.name for format in formats())}")
 
 
 @cache
@@ -161,6 +175,30 @@ def format_of(path: Path) -> Format:
         if path.name.lower().endswith(format.suffix.lower()):
             return format
     raise InputError(f"{path} ends in no suffix of a result; give one of {', '.join(f.suffix for f in formats())}")
+
+
+def settings_text(model: Path, options: StreamOptions, channel: int | None, alphabet: str) -> str:
+    """What results depend on besides the recordings, on one line: digests of model and grammar, and the options.
+
+    Raises:
+        InputError: a file cannot be read, or there is no such alphabet.
+    """
+    how = options.native(False, False)
+    how.channel = -1 if channel is None else channel
+    names = os.fsencode(model), ctypes.byref(how), alphabet.encode()
+    return _written(4096, library().tetraphone_settings_text, *names)
+
+
+def _written(room: int, function: Any, *arguments: Any) -> str:
+    """The text that a function of the library writes into a buffer of `room` bytes, or of as many as it needs."""
+    while True:
+        text = ctypes.create_string_buffer(room)
+        size: int = function(*arguments, text, ctypes.c_size_t(room))
+        if size < 0:
+            raise failure()
+        if size <= room:
+            return text.raw[:size].decode("utf-8", "surrogateescape")
+        room = size
 
 
 @cache

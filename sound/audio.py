@@ -162,7 +162,8 @@ class Sound:
                 self._joined.append(f"{begin / self.rate:.2f}")
             self._seek(first - begin if stretch is stretches[-1] else 0, stretch)
             while self._passed < end:
-                block = self._read(min(size, end - self._passed))
+                left = self._decoder.frames - (self._passed - begin)
+                block = self._next(min(size, end - self._passed), left)
                 at, self._passed = self._passed, self._passed + len(block)
                 if self._passed > max(first, at):
                     yield self._taken(block[max(0, first - at) :], max(first, at))
@@ -250,6 +251,15 @@ class Sound:
             self._passed += self._decoder.seek(min(max(0, frames), frames if count is None else count))
         except (OSError, RuntimeError):
             self._bytes, self._decoder = self._open(stretch)
+
+    def _next(self, frames: int, left: int) -> Samples:
+        """As `_read`, with room for no more than libsndfile counts, and for a few where it counts none."""
+        if left > 0:
+            return self._read(min(frames, left))
+        beyond = self._read(min(frames, BLOCK))
+        if len(beyond) < BLOCK or frames == BLOCK or self._error:
+            return beyond
+        return np.concatenate([beyond, self._read(frames - BLOCK)])
 
     def _read(self, frames: int) -> Samples:
         """Up to so many samples; fewer at the end, or where decoding fails."""

@@ -18,9 +18,7 @@ from tetraphone.commands.training import cost
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.preparation import synthesize
 from tetraphone.evaluation import calibrate as calibration
-from tetraphone.evaluation.models import load_model
 from tetraphone.quant.quantize import load
-from tetraphone.recognition import microphone
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.reproduction import experiments
@@ -250,59 +248,6 @@ def decoding(world: World, command: Any) -> None:
     if "symbols" in one:
         assert one["symbols"] == {phone}
     assert best.keys() == beam.keys()
-
-
-@row("recognize", "--model")
-def recognize_model(world: World) -> None:
-    recording = world.corpus.parent / "0.wav"
-    _, out, err = world.run("recognize", recording, "--model", world.program)
-    assert f"model {world.program}" in err
-    assert len(load_model(world.program).phones) == 39
-    assert out.startswith("recording: ")
-    code, _, err = world.run("recognize", recording, "--model", world.folder / "none.pte")
-    assert (code, "none.pte" in err) == (1, True)
-
-
-@row("recognize", "--channel")
-def channel(world: World) -> None:
-    alone = [soundfile.read(world.corpus.parent / f"{number}.wav")[0][:8000] for number in (0, 5)]
-    soundfile.write(world.folder / "both.wav", np.stack(alone, axis=1), 16000, subtype="FLOAT")
-
-    def phones(name: str, *flags: object) -> list[Any]:
-        found: list[Any] = world.json("recognize", world.folder / name, "--model", world.program, *flags)["phones"]
-        return found
-
-    heard = []
-    for number, samples in enumerate(alone):
-        soundfile.write(world.folder / "one.wav", samples, 16000, subtype="FLOAT")
-        heard.append(phones("one.wav"))
-        assert phones("both.wav", "--channel", number) == heard[number]
-    assert heard[0] != heard[1]
-    assert phones("both.wav") not in heard
-    command = ("recognize", world.folder / "both.wav", "--model", world.program, "--channel", 2)
-    assert world.run(*command)[0] == 1
-
-
-@row("recognize", "--plot")
-def plot(world: World) -> None:
-    path = world.folder / "phones.png"
-    world.json("recognize", world.corpus.parent / "0.wav", "--model", world.program, "--plot", path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-@row("recognize", "--microphone")
-def listen(world: World) -> None:
-    given: list[Any] = []
-
-    def listened(*arguments: Any) -> dict[str, Any]:
-        given.extend(arguments)
-        return {"recording": "microphone", "phones": []}
-
-    world.patch.setattr(microphone, "listen", listened)
-    assert world.json("recognize", "--microphone", "--model", world.program)["recording"] == "microphone"
-    assert isinstance(given[0], Recognizer)
-    with pytest.raises(SystemExit):
-        world.run("recognize", world.corpus.parent / "0.wav", "--microphone", "--model", world.program)
 
 
 # Tables.

@@ -8,6 +8,7 @@ from typing import Any
 import clean_options  # noqa: F401
 import command_options  # noqa: F401
 import pytest
+import recognize_options  # noqa: F401
 import run_options  # noqa: F401
 import train_options  # noqa: F401
 from interrupted import InProcess

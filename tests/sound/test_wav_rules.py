@@ -17,7 +17,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.sound.audio import open_sound
 from tetraphone.sound.containers import KNOWN
 
-RIFF = Path(__file__).parents[2] / "native" / "command" / "riff.cc"
+RIFF = Path(__file__).parents[2] / "native" / "recordings" / "riff.cc"
 SEEDS = Path(__file__).parents[1] / "native" / "fuzz" / "corpus" / "wav"
 COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
 LENIENT = ("seed-a-law-16", "seed-align-0", "seed-align-4")

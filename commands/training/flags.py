@@ -4,9 +4,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from tetraphone.commands.arguments import JSON, QUIET, for_tyro
 from tetraphone.recognition.recognizer import StreamOptions
-
-from .arguments import JSON, QUIET, for_tyro
 
 Json = Annotated[bool, arg(name="json", help=JSON)]
 Quiet = Annotated[bool, arg(name="quiet", help=QUIET)]

@@ -1,0 +1,234 @@
+"""Many recordings at once: folders of results, what fails, what is left, and what is interrupted."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tetraphone.commands.main import main
+from tetraphone.common.errors import InputError
+from tetraphone.evaluation import batch
+
+MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
+
+
+@pytest.fixture
+def speech(tmp_path: Path) -> Path:
+    """A folder of recordings, two of them of one name."""
+    folder = tmp_path / "speech"
+    for name in ("a/1.wav", "b/1.wav", "b/deep/2.WAV", "3.wav"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(MEASURE.read_bytes())
+    for name in ("notes.txt", ".hidden.wav", "b/.git/4.wav"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"no recording")
+    (folder / "link").symlink_to(folder / "b")
+    return folder
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def command(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        try:
+            code = main(["recognize", *map(str, arguments)])
+        except SystemExit as stop:
+            code = int(str(stop.code))
+        return code, *capfd.readouterr()
+
+    return command
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+RESULTS = {"3.TextGrid", "a/1.TextGrid", "b/1.TextGrid", "b/deep/2.TextGrid"}
+
+
+def test_a_folder_gives_a_folder_of_its_shape(speech: Path, tmp_path: Path, run: Any) -> None:
+    out = tmp_path / "new/out"
+    code, printed, err = run(speech, "--output", out, "--format", "textgrid")
+    assert (code, printed) == (0, f"output: {out}\nrecognised: 4\nleft: 0\nfailed: 0\n")
+    assert "recognising: 4 of 4 recordings, 100 %" in err
+    made = files(out)
+    assert made.keys() == RESULTS | {"tetraphone.json"}
+    assert len({made[name] for name in RESULTS}) == 1
+    assert json.loads(made["tetraphone.json"])["alphabet"] == "arpabet"
+    for jobs in (1, 3):
+        other = tmp_path / f"jobs{jobs}"
+        assert run(speech, "--output", other, "--format", "textgrid", "--jobs", jobs, "--quiet")[2] == ""
+        assert files(other) == made
+
+
+def test_what_is_there_is_left_and_what_changed_is_made_anew(speech: Path, tmp_path: Path, run: Any) -> None:
+    out = tmp_path / "out"
+    command = (speech, "--output", out, "--format", "textgrid", "--json", "--quiet")
+    counts = ("recognised", "left", "failed")
+
+    def done(*flags: object) -> tuple[int, ...]:
+        found = json.loads(run(*command, *flags)[1])
+        return tuple(found[name] for name in counts)
+
+    assert done() == (4, 0, 0)
+    assert done() == (0, 4, 0)
+    whole = files(out)
+    (out / "3.TextGrid").unlink()
+    (out / "a/1.TextGrid").write_bytes(b"")  # as a loss of power leaves it
+    os.utime(speech / "b/1.wav", ns=(2**62, 2**62))
+    assert done() == (3, 1, 0)
+    assert files(out) == whole
+    os.utime(speech / "b/1.wav")
+    (out / "b/.2.partial-x.TextGrid").write_bytes(b"half")
+    assert done("--format", "csv") == (4, 0, 0)  # beside the others
+    assert files(out).keys() == whole.keys() | {name.replace("TextGrid", "csv") for name in RESULTS}
+    assert done("--overwrite") == (4, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "flags", [("--beam", 4), ("--alphabet", "ipa"), ("--model", "english-tiny-int8"), ("--channel", 0)], ids=str
+)
+def test_a_folder_of_other_options_is_refused(
+    flags: tuple[object, ...], speech: Path, tmp_path: Path, run: Any
+) -> None:
+    out = tmp_path / "out"
+    command = (speech / "3.wav", "--output", out)
+    assert run(*command)[0] == 0
+    before = files(out)
+    code, _, err = run(*command, *flags)
+    assert code == 1
+    assert f"the results in {out} are of another model or of other options" in err
+    assert files(out) == before
+    assert run(*command, *flags, "--overwrite")[0] == 0
+    assert files(out)["tetraphone.json"] != before["tetraphone.json"]
+    (out / "tetraphone.json").unlink()
+    code, _, err = run(*command)
+    assert code == 1
+    assert "3.txt is there, and tetraphone.json does not say what made it" in err
+
+
+def test_one_that_fails_is_named_and_the_rest_is_done(speech: Path, tmp_path: Path, run: Any) -> None:
+    out = tmp_path / "out"
+    (speech / "b/0.wav").write_bytes(b"no sound")
+    (speech / "cut.wav").write_bytes(MEASURE.read_bytes()[:50000])
+    (tmp_path / "empty").mkdir()
+    named = (speech, tmp_path / "empty", tmp_path / "none.wav", tmp_path / "*.mp3")
+    for jobs in (1, 2):
+        code, printed, err = run(*named, "--output", out, "--json", "--quiet", "--overwrite", "--jobs", jobs)
+        found = json.loads(printed)
+        assert (code, found["recognised"], found["failed"]) == (1, 5, 4)
+        assert "cut short" in found["problems"][0]
+        lines = err.splitlines()
+        for name in ("the folder .*empty holds no recording", r"none\.wav: no such file", r"b/0\.wav", r"\*\.mp3"):
+            assert len([line for line in lines if re.search(name, line)]) == 1, name
+        assert not (out / "b/0.txt").exists()
+        assert len(files(out)) == 6
+    code, printed, err = run(*named, "--format", "csv", "--quiet")
+    assert code == 1
+    assert "4 of 9 recordings failed" in err
+    assert printed.count("recording,tier") == 1
+    assert {line.split(",")[0] for line in printed.splitlines()[1:]} == {
+        str(speech / name) for name in ("3.wav", "a/1.wav", "b/1.wav", "b/deep/2.WAV", "cut.wav")
+    }
+
+
+def test_several_are_printed_in_their_order(speech: Path, run: Any) -> None:
+    code, printed, _ = run(speech, speech / "3.wav", speech / "*.wav", "--jobs", 4)
+    names = [line.split(": ")[1] for line in printed.splitlines() if line.startswith("recording: ")]
+    assert (code, names) == (0, [str(speech / name) for name in ("3.wav", "a/1.wav", "b/1.wav", "b/deep/2.WAV")])
+    lines = run(speech, "--json")[1].splitlines()
+    assert [json.loads(line)["recording"] for line in lines] == names
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("a/1.wav", "b/1.wav", "--output", "out"), "would have one result, 1; name a folder above both"),
+        (("a", "b", "--output", "out"), "would have one result, 1"),
+        (("a", "--format", "textgrid"), ""),
+        (("a", "b", "--format", "textgrid"), "holds one recording; give --output DIR"),
+        (("a", "--format", "doc"), "there is no format doc; give one of text"),
+        (("a", "--alphabet", "sampa"), "there is no alphabet sampa; give one of arpabet, ipa"),
+        (("a", "--overwrite"), "--overwrite needs --output"),
+        (("a", "b", "--plot", "a.png"), "--plot draws one recording"),
+        (("a", "--microphone"), "either recordings or --microphone"),
+        (("--microphone", "--output", "out"), "--output takes recordings"),
+        (("a", "--json", "--format", "csv"), "contradict"),
+        ((), "either recordings"),
+    ],
+)
+def test_wrong_usage(flags: tuple[str, ...], says: str, speech: Path, monkeypatch: Any, run: Any) -> None:
+    monkeypatch.chdir(speech)
+    code, _, err = run(*flags)
+    assert code == (2 if says else 0)
+    assert says in err
+    assert not (speech / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_ends_it(speech: Path, tmp_path: Path, run: Any) -> None:
+    (tmp_path / "out").write_text("a file")
+    code, _, err = run(speech, "--output", tmp_path / "out")
+    assert (code, "cannot make the folder" in err) == (1, True)
+
+
+SLOW = """
+import os, sys
+from tetraphone.evaluation import batch
+recognize, count = batch.recognize_recording, 0
+def slow(*arguments):
+    global count
+    count += 1
+    if count == 3:
+        os.kill(os.getpid(), int(os.environ["SIGNAL"]))
+    return recognize(*arguments)
+batch.recognize_recording = slow
+from tetraphone.commands.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_what_is_interrupted_leaves_whole_files_and_goes_on(kind: int, code: int, speech: Path, tmp_path: Path) -> None:
+    for number in range(9):
+        (speech / f"more{number}.wav").write_bytes(MEASURE.read_bytes())
+    out = tmp_path / "out"
+    command = ("recognize", speech, "--output", out, "--json", "--quiet")
+    killed = subprocess.run(
+        [sys.executable, "-c", SLOW, *command, "--jobs", "2"],
+        env={**os.environ, "SIGNAL": str(int(kind))},
+        capture_output=True,
+        text=True,
+    )
+    assert killed.returncode == code
+    assert "Traceback" not in killed.stderr
+    done = {name for name in files(out) if name.endswith(".txt") and "partial" not in name}
+    assert len(done) < 13
+    again = subprocess.run([sys.executable, "-m", "tetraphone", *command], capture_output=True, text=True, check=True)
+    counts = json.loads(again.stdout)
+    assert (counts["left"], counts["recognised"]) == (len(done), 13 - len(done))
+    made = files(out)
+    assert len(made) == 14
+    assert len({content for name, content in made.items() if name.endswith(".txt")}) == 1
+
+
+def test_two_commands_do_not_work_in_one_folder(speech: Path, tmp_path: Path) -> None:
+    from tetraphone.recognition.results import find_format
+
+    output = batch.Output(tmp_path / "out", find_format("text"), "arpabet")
+    jobs, _ = batch.find_jobs([str(speech)])
+    with (
+        batch.results_folder(output, "{}", jobs, False),
+        pytest.raises(InputError, match="another process works in"),
+        batch.results_folder(output, "{}", jobs, False),
+    ):
+        pass
+    with batch.results_folder(output, "{}", jobs, False):
+        pass
