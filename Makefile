@@ -50,7 +50,12 @@ test: setup
 	MAKE="$(MAKE)" bash tests/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
 	  "recogniser: recognizer-tests" "Android: android" "Python: numeric-tests python-tests"
 
-python-tests: .venv/litert
+# What reads results in tests: Praat and others.
+.venv/readers: tests/readers.txt .venv/ready
+	$(BIN)/pip install --quiet --no-deps --requirement tests/readers.txt
+	touch $@
+
+python-tests: .venv/litert .venv/readers
 	$(BIN)/pytest
 
 # What computes, once more as on lesser processors: no AVX-512, no bfloat16, and the kernels without any instruction set.

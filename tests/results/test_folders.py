@@ -1,5 +1,6 @@
 """`tetraphone-recognize` with many recordings: folders, results in a folder, what is left and what is made anew."""
 
+import contextlib
 import json
 import os
 import pty
@@ -238,12 +239,11 @@ def test_progress_is_on_a_terminal_alone(model: Path, corpus: Path, tmp_path: Pa
         command = [COMMAND, "--model", model, "-f", "json", "--output", *arguments, corpus]
         subprocess.run(list(map(str, command)), stderr=screen, check=True, env={"TERM": "xterm"})
         os.close(screen)
-        try:
-            return os.read(program, 10000).decode()
-        except OSError:  # nothing was written
-            return ""
-        finally:
-            os.close(program)
+        seen = b""
+        with open(program, "rb", buffering=0) as terminal, contextlib.suppress(OSError):  # at its end
+            while piece := terminal.read(10000):
+                seen += piece
+        return seen.decode()
 
     lines = shown(tmp_path / "out").split("\r")
     assert ["A.WAV\x1b[K" in lines[1], "b.wav\x1b[K" in lines[2], "b.wav\x1b[K" in lines[3]] == [True] * 3
