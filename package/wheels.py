@@ -1,0 +1,37 @@
+"""Builds the wheels that are published, each for one system, by zig: `python package/wheels.py [TARGET …]`.
+
+They are left in dist/, with the direct engine alone. The names of targets are those of native/toolchains/zig.cmake.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TAGS = {
+    "x86_64-linux-gnu.2.17": "manylinux_2_17_x86_64.manylinux2014_x86_64",
+    "aarch64-linux-gnu.2.17": "manylinux_2_17_aarch64.manylinux2014_aarch64",
+}
+"""What to build for → the platforms of the wheel, as pip names them."""
+
+
+def build(target: str) -> None:
+    """Leaves the wheel in dist/. Raises CalledProcessError."""
+    settings = {
+        "build-dir": f"build/wheels/{target}",
+        "wheel.tags": ";".join(f"py3-none-{tag}" for tag in TAGS[target].split(".")),
+        "cmake.define.TETRAPHONE_ENGINES": "direct",
+        "cmake.define.TETRAPHONE_TARGET": target,
+        "cmake.define.CMAKE_TOOLCHAIN_FILE": str(ROOT / "native/toolchains/zig.cmake"),
+    }
+    options = [part for name, value in settings.items() for part in ("-C", f"{name}={value}")]
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    print(f"building for {target}", flush=True)
+    subprocess.run([*pip, *options, "--wheel-dir", ROOT / "dist", ROOT], check=True)
+
+
+unknown = set(sys.argv[1:]) - TAGS.keys()
+if unknown:
+    sys.exit(f"there is no target {min(unknown)}; take some of {', '.join(TAGS)}")
+for name in sys.argv[1:] or TAGS:
+    build(name)
