@@ -10,7 +10,7 @@ ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
-        apk mutants clean build/regular
+        apk wheels mutants clean build/regular
 
 setup: .venv/ready
 
@@ -138,6 +138,13 @@ build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.
 	$(BIN)/python android_demo/prepare.py build/android --corpora $(CORPORA)
 	touch $@
 
+# What is published: the sources, and a wheel for each system, by zig, checked by auditwheel; minutes for each. Left in dist/.
+wheels: setup
+	rm -rf dist
+	$(BIN)/pip install --quiet --constraint constraints.txt auditwheel
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python package/wheels.py
+	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
+
 ARM_COMMAND := build/recognizer-aarch64/native/tetraphone-recognize
 benchmark: setup $(if $(wildcard $(ICOUNT)),arm-recognizer)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/training.py --output benchmarks/results/training.json \
@@ -174,4 +181,4 @@ mutants: .venv/mutants
 	touch $@
 
 clean:
-	rm -rf build demo .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build demo dist .mypy_cache .pytest_cache .ruff_cache

@@ -34,6 +34,7 @@ COMMANDS = {
     "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
     "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
     "recognize": ("Recognize", "Print the phones of a recording or of the microphone, with times."),
+    "models": ("Models", "List the models that ship, or show the card of one."),
     "reproduce": ("Reproduce", "Run a table of experiments: the paper's, or the same on free speech."),
     "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
     "info": ("Info", "Print versions, the engine that runs models, and the instruction set of the kernels."),
@@ -44,7 +45,7 @@ imported when its command is called, so that no command waits for what another n
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON, whose "failed" (if it is there) counts what makes the exit status 1; or None, where it
 printed the result itself."""
-WITHOUT_TYRO = {"recognize", "info"}
+WITHOUT_TYRO = {"recognize", "models", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")

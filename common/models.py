@@ -6,7 +6,8 @@ from pathlib import Path
 from .errors import InputError
 
 SHIPPED = Path(__file__).parent.parent / "models"
-"""English-int8.pte and the like, with a card for each network, and figures.json."""
+"""english-int8.pte and the like, with a card for each network, and figures.json."""
+FIGURES = SHIPPED / "figures.json"
 DEMO = Path("demo")
 DEFAULT = "english-int8"
 VARIABLE = "TETRAPHONE_MODEL"

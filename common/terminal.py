@@ -40,6 +40,8 @@ def print_result(result: dict[str, Any]) -> None:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
         elif isinstance(value, dict):
             print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
+        elif isinstance(value, str) and "\n" in value:
+            print(value, end="")
         else:
             print(f"{key.replace('_', ' ')}: {value}")
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+DIST = ROOT / "dist"
 TAGS = {
     "x86_64-linux-gnu.2.17": "manylinux_2_17_x86_64.manylinux2014_x86_64",
     "aarch64-linux-gnu.2.17": "manylinux_2_17_aarch64.manylinux2014_aarch64",
@@ -16,7 +17,7 @@ TAGS = {
 
 
 def build(target: str) -> None:
-    """Leaves the wheel in dist/. Raises CalledProcessError."""
+    """Leaves the wheel in dist/. Raises CalledProcessError: it could not be built, or does not keep what its name says."""
     settings = {
         "build-dir": f"build/wheels/{target}",
         "wheel.tags": ";".join(f"py3-none-{tag}" for tag in TAGS[target].split(".")),
@@ -27,7 +28,21 @@ def build(target: str) -> None:
     options = [part for name, value in settings.items() for part in ("-C", f"{name}={value}")]
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     print(f"building for {target}", flush=True)
-    subprocess.run([*pip, *options, "--wheel-dir", ROOT / "dist", ROOT], check=True)
+    before = set(DIST.glob("*.whl"))
+    subprocess.run([*pip, *options, "--wheel-dir", DIST, ROOT], check=True)
+    for wheel in set(DIST.glob("*.whl")) - before:
+        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes", flush=True)
+        if "linux" in target:
+            check(wheel, TAGS[target].partition(".")[0])
+
+
+def check(wheel: Path, tag: str) -> None:
+    """Ends the program where auditwheel finds that the wheel needs more than its tag says."""
+    done = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", wheel], capture_output=True, text=True, check=True
+    )
+    if f'platform tag:\n"{tag}"' not in done.stdout:
+        sys.exit(f"{wheel} is not {tag}:\n{done.stdout}")
 
 
 unknown = set(sys.argv[1:]) - TAGS.keys()

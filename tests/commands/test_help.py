@@ -16,6 +16,7 @@ COMMANDS = (
     ("quantize",),
     ("export",),
     ("recognize",),
+    ("models",),
     ("reproduce",),
     ("benchmark",),
     ("info",),

@@ -76,6 +76,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "quantize": ("model.pt", "there"),
     "export": ("model.pt", "there"),
     "recognize": ("recording.wav",),
+    "models": (),
     "reproduce": ("open", "here", "--output", "there"),
     "benchmark": ("training",),
     "info": (),

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import wave
 from pathlib import Path
 
@@ -213,31 +212,3 @@ def test_find_package_serves_a_project_of_its_own(model: Path, tmp_path: Path) -
     done = run(project / "build" / "consumer", model)
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith("phones\n")
-
-
-def test_wheel_in_a_fresh_environment(model: Path, recordings: list[Path], tmp_path: Path) -> None:
-    program("recognizer", "native/tetraphone-recognize")
-    root, fresh = BUILD.parent, tmp_path / "fresh"
-    installed = Path(sysconfig.get_path("purelib"))
-    steps = (
-        (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, root),
-        (sys.executable, "-m", "venv", "--without-pip", fresh),
-    )
-    for step in steps:
-        done = run(*step, timeout=600)
-        assert done.returncode == 0, done.stdout + done.stderr
-    wheel = next(tmp_path.glob("tetraphone-*.whl"))
-    done = run(sys.executable, "-m", "pip", "--python", fresh / "bin" / "python", "install", "-q", "--no-deps", wheel)
-    assert done.returncode == 0, done.stderr
-    # The dependencies are those installed here; the path file brings no editable install with it.
-    site = next(fresh.glob("lib/python*/site-packages"))
-    (site / "dependencies.pth").write_text(f"{installed}\n")
-    (site / "executorch").symlink_to(installed / "executorch")
-    here = run(program("recognizer", "native/tetraphone-recognize"), "--model", model, "--json", recordings[0])
-    for command in ("tetraphone-recognize", "tetraphone"):
-        arguments = ("recognize",) if command == "tetraphone" else ()
-        done = run(fresh / "bin" / command, *arguments, "--model", model, "--json", recordings[0], cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == json.loads(here.stdout)
-    where = run(fresh / "bin" / "python", "-c", "import tetraphone.common.native as n; print(n.library()._name)")
-    assert where.stdout.startswith(str(fresh)), where.stdout + where.stderr
