@@ -17,7 +17,7 @@ TAGS = {
 
 
 def build(target: str) -> None:
-    """Leaves the wheel in dist/. Raises CalledProcessError: it could not be built, or does not keep what its name says."""
+    """Leaves the wheel in dist/, checked. Raises CalledProcessError: it could not be built."""
     settings = {
         "build-dir": f"build/wheels/{target}",
         "wheel.tags": ";".join(f"py3-none-{tag}" for tag in TAGS[target].split(".")),
