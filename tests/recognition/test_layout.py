@@ -133,7 +133,11 @@ def test_an_option_is_set_by_its_name(name: str, value: float, says: str) -> Non
     assert library().tetraphone_default_options(ctypes.byref(options)) == 0
     assert library().tetraphone_set_number(ctypes.byref(options), name.encode(), ctypes.c_double(value)) < 0
     assert library().tetraphone_error().decode().startswith(says)
-    for good, number in (("beam", 8), ("pause", 0.25), ("keep_bands", 1), ("channel", 3)):
+    numbers = [row.name.decode() for row in fields_of("stream_option") if row.kind != b"File"]
+    assert {"beam", "blank_shift", "pause", "keep_bands", "channel"} < {*numbers}
+    for good in numbers:
+        number = 0.25 if isinstance(getattr(options, good), float) else 1  # no option's default
+        assert getattr(options, good) != number
         assert library().tetraphone_set_number(ctypes.byref(options), good.encode(), ctypes.c_double(number)) == 0
         assert getattr(options, good) == number
     assert library().tetraphone_set_file(ctypes.byref(options), b"grammar", b"a.fst") == 0
