@@ -14,7 +14,8 @@ from sounds import FEATURES, RATE, heard, speech_like
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
-from tetraphone.export.writer import export
+from tetraphone.export.program import program_bytes
+from tetraphone.export.writer import metadata, packed_layers
 from tetraphone.recognition.engine import choose_engine, engine, engines
 from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.sound.audio import Samples, read_recording
@@ -54,20 +55,26 @@ def test_a_build_for_python_has_both_and_uses_the_direct_one() -> None:
 @pytest.mark.parametrize("layers", [1, 2, 5])
 @pytest.mark.parametrize("kind", ["qlstm", "qrnn"])
 def test_same_bits_of_every_format(kind: str, layers: int, number_format: str, tmp_path: Path) -> None:
+    checkpoint = make_checkpoint(number_format, kind=kind, layers=layers, hidden=20, features=FEATURES)
     model = tmp_path / "model.pte"
-    export(make_checkpoint(number_format, kind=kind, layers=layers, hidden=20, features=FEATURES), model)
+    model.write_bytes(program_bytes(packed_layers(checkpoint), FEATURES.inputs, metadata(checkpoint)))
     for index, pieces in enumerate(PIECES):
         in_each(model, speech_like(0.3 if pieces == [1] else 2.0 + index), pieces)
 
 
-@pytest.mark.parametrize("model", SHIPPED, ids=lambda path: path.stem)
-def test_same_bits_of_a_shipped_model_on_real_speech(model: Path, corpora: Path) -> None:
+@pytest.fixture(scope="module")
+def real_speech(corpora: Path) -> list[Samples]:
     recordings = sorted((corpora / "speechocean762" / "WAVE").rglob("*.*"))[::25][:100]
     assert len(recordings) == 100
+    return [read_recording(path, RATE) for path in recordings]
+
+
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda path: path.stem)
+def test_same_bits_of_a_shipped_model_on_real_speech(model: Path, real_speech: list[Samples]) -> None:
     whole = [16000 * 60]
-    for index, path in enumerate(recordings):
+    for index, samples in enumerate(real_speech):
         pieces = PIECES[index % len(PIECES)]
-        in_each(model, read_recording(path, RATE), whole if pieces == [1] else pieces)
+        in_each(model, samples, whole if pieces == [1] else pieces)
 
 
 def stream_bytes(recognizer: Recognizer) -> int:
