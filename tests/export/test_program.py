@@ -14,6 +14,7 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
 
 import tetraphone.export.program as program_module
+from tetraphone.common.errors import InputError
 from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, pack
 from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
@@ -246,3 +247,11 @@ def test_export_in_a_fresh_process(exported: dict[str, tuple[Checkpoint, Path]],
     x = torch.randn(20, 32)
     assert equal(Program.load(tmp_path / "model.pte").run(x), Program.load(path).run(x))
     assert sorted(item.name for item in tmp_path.iterdir()) == ["model.pt", "model.pte"]
+
+
+def test_a_build_without_executorch_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_module, "engines", lambda: ["direct"])
+    with pytest.raises(
+        InputError, match="lacks ExecuTorch's engine, by which a program is checked; install from a check"
+    ):
+        program_module.missing_operators(None)
