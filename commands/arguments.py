@@ -4,6 +4,7 @@ As everywhere, the options of a command are the fields of a dataclass; here the 
 """
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, make_dataclass
 from types import NoneType
@@ -31,12 +32,15 @@ def flag(help: str, metavar: str = "", positional: bool = False) -> dict[str, Fl
 def flags_of(kind: Any) -> Iterator[tuple[Field[Any], Any, Flag]]:
     """The fields of a dataclass of options with their types, and what is said of them; nested options one by one.
 
-    A class whose help stands elsewhere has a method `flags`: the help and metavar of each field, by its name.
+    A class whose help stands elsewhere has a method `flags`: the help and metavar of each field, by its name. What the
+    field's own metadata say is added to it.
     """
     hints = get_type_hints(kind)
-    said = {name: Flag(*texts) for name, texts in kind.flags().items()} if hasattr(kind, "flags") else {}
+    said = kind.flags() if hasattr(kind, "flags") else {}
     for item in fields(kind):
-        yield item, hints[item.name], said.get(item.name) or item.metadata.get("flag") or Flag("")
+        own = item.metadata.get("flag") or Flag("")
+        help, metavar = said.get(item.name, ("", ""))
+        yield item, hints[item.name], Flag(f"{help} {own.help}".strip(), own.metavar or metavar, own.positional)
 
 
 def parse(kind: Any, name: str, arguments: list[str]) -> Any:
@@ -44,7 +48,11 @@ def parse(kind: Any, name: str, arguments: list[str]) -> Any:
     usage = " ".join(
         [f"{name} [-h] [OPTIONS]", *(f"[{flag.metavar}]" for *_, flag in flags_of(kind) if flag.positional)]
     )
-    parser = argparse.ArgumentParser(name, usage, kind.__doc__, allow_abbrev=False, add_help=False)
+    epilog = kind.epilog() if hasattr(kind, "epilog") else None
+    form = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": epilog}
+    parser = argparse.ArgumentParser(
+        name, usage, textwrap.fill(kind.__doc__, 80), allow_abbrev=False, add_help=False, **form
+    )
     places = parser.add_argument_group("positional arguments"), parser.add_argument_group("options")
     places[1].add_argument("-h", "--help", action="help", help="Show this help and exit.")
     _add(kind, *places)
@@ -57,7 +65,7 @@ def _add(kind: Any, positional: Any, options: Any) -> None:
             _add(hint, positional, options)
             continue
         default = item.default if item.default_factory is MISSING else item.default_factory()
-        shown = f"{flag.help} (default: {default})".replace("%", "%%")
+        shown = f"{flag.help} (default: {None if default == () else default})".replace("%", "%%")
         members = get_args(hint)
         only = members[0] if NoneType in members or get_origin(hint) is tuple else hint
         how: dict[str, Any] = {"help": shown, "default": default}
@@ -88,14 +96,15 @@ def for_tyro(kind: Any) -> Any:
     from tyro.conf import Positional, arg
 
     made = []
+    as_type: Any = lambda form: form  # noqa: E731  # types that are not known before
     for item, hint, flag in flags_of(kind):
         how: dict[str, Any] = {"help": flag.help} if flag.help else {}
         if is_dataclass(hint):
             how = {"name": "", "constructor": for_tyro(hint)}
         elif flag.metavar:
             how["metavar"] = flag.metavar
-        told = Annotated[hint, arg(**how)]
-        default = field(default=item.default, default_factory=item.default_factory)  # type: ignore[call-overload]
-        made.append((item.name, Positional[told] if flag.positional else told, default))
+        told: Any = as_type(Annotated)[hint, arg(**how)]
+        default: Any = field(default=item.default, default_factory=item.default_factory)
+        made.append((item.name, as_type(Positional)[told] if flag.positional else told, default))
     about = {"__doc__": kind.__doc__, "__module__": kind.__module__}
     return make_dataclass(kind.__name__, made, bases=(kind,), namespace=about, frozen=True)

@@ -11,10 +11,10 @@ from tetraphone.common.errors import InputError, check_least
 from tetraphone.common.models import find_model
 from tetraphone.common.progress import Progress, report, say
 from tetraphone.common.terminal import flushed_output, problem_lines, wrong_usage
-from tetraphone.recognition.recognizer import Recognizer, StreamOptions
+from tetraphone.recognition.recognizer import Recognizer, StreamOptions, said
 from tetraphone.recognition.results import Recognition, alphabets, find_format, formats, settings_text
 
-from .arguments import JSON, QUIET, flag
+from .arguments import flag
 from .shared import check_suffix, keep_inputs
 
 
@@ -32,57 +32,40 @@ class Recognize:
             positional=True,
         ),
     )
-    output: Path | None = field(
-        default=None,
-        metadata=flag(
-            "Write a file for each recording into this folder. Results that are there, made by the same model with the "
-            "same options and not older than their recordings, are left.",
-            "DIR",
-        ),
-    )
-    format: str | None = field(
-        default=None,
-        metadata=flag(
-            "How results are written: text, json, jsonl, csv, ctm, textgrid, eaf, audacity or srt; by default text.",
-            "FORMAT",
-        ),
-    )
-    alphabet: str = field(
-        default="arpabet",
-        metadata=flag(
-            "arpabet, phones as the model has them, or ipa, the International Phonetic Alphabet.", "ALPHABET"
-        ),
-    )
+    output: Path | None = None
+    overwrite: bool = False
+    format: str | None = None
+    alphabet: str = "arpabet"
     jobs: int | None = field(
         default=None,
         metadata=flag("Recordings to recognise at a time; by default as many as there are processor cores.", "N"),
     )
-    overwrite: bool = field(
-        default=False, metadata=flag("With --output: make all results anew, also in a folder of other options.")
-    )
-    channel: int | None = field(
-        default=None, metadata=flag("The channel to recognise, counted from 0; by default the mean of all.", "N")
-    )
-    microphone: bool = field(
-        default=False,
-        metadata=flag(
-            "Listen until Ctrl-C, showing the level and the phones as they come (extra `microphone`; a .pte file only)."
-        ),
-    )
+    channel: int | None = None
+    microphone: bool = field(default=False, metadata=flag("Needs the extra `microphone`; a .pte file only."))
     decoding: StreamOptions = field(default_factory=StreamOptions)
     model: Path | None = field(
         default=None,
         metadata=flag(
-            "A name of `tetraphone models`, a .pte file or a checkpoint; by default TETRAPHONE_MODEL's, else "
-            "english-int8.",
-            "MODEL",
+            "Also a name of `tetraphone models` (english-int8, if there is no such variable) or a checkpoint."
         ),
     )
     plot: Path | None = field(
         default=None, metadata=flag("A PNG to draw of one recording: the spectrogram with the phones under it.", "PNG")
     )
-    quiet: bool = field(default=False, metadata=flag(QUIET))
-    json: bool = field(default=False, metadata=flag(f"{JSON[:-1]}; with --output one of counts."))
+    quiet: bool = False
+    json: bool = field(default=False, metadata=flag("With --output: also print counts, as one JSON object."))
+
+    @classmethod
+    def flags(cls) -> dict[str, tuple[str, str]]:
+        """The help and the metavar of each option that `tetraphone-recognize` has too, from the library's list."""
+        return said("command_option")
+
+    @classmethod
+    def epilog(cls) -> str:
+        """What stands below the options."""
+        return "\n".join(
+            ["formats:", *(f"  {format.name:<16} {format.help} ({format.suffix})" for format in formats())]
+        )
 
     def run(self) -> dict[str, Any] | None:
         from tetraphone.evaluation.batch import find_jobs
@@ -146,7 +129,7 @@ class Recognize:
         """Any number of recordings, into a folder or one after another to standard output."""
         from tetraphone.evaluation.batch import Output, colliding, outcomes, results_folder
 
-        format = find_format("json" if self.json and self.output is None else self.format or "text")
+        format = find_format(self.format or ("json" if self.json else "text"))
         threads = min(self.jobs or _cores(), max(len(jobs), 1))
         output, keeping, left = None, nullcontext(), 0
         if self.output is not None:

@@ -50,11 +50,16 @@ class Field(ctypes.Structure):
 
 
 def fields_of(name: str) -> list[Field]:
-    """The library's list `name`: `model_info` or `stream_option`."""
+    """The library's list `name`: `model_info`, `stream_option` or `command_option`."""
     found: list[Field] = []
     while getattr(library(), f"tetraphone_{name}_at")(ctypes.c_size_t(len(found)), ctypes.byref(row := Field())):
         found.append(row)
     return found
+
+
+def said(name: str) -> dict[str, tuple[str, str]]:
+    """The help of each field of such a list, and what its value is called."""
+    return {row.name.decode(): (row.help.decode(), row.flag.decode()) for row in fields_of(name)}
 
 
 @cache
@@ -130,7 +135,7 @@ class StreamOptions:
     @classmethod
     def flags(cls) -> dict[str, tuple[str, str]]:
         """The help and the metavar of each option, as the library lists them."""
-        return {row.name.decode(): (row.help.decode(), row.flag.decode()) for row in fields_of("stream_option")}
+        return said("stream_option")
 
     def __post_init__(self) -> None:
         check_types(self)

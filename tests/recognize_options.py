@@ -73,7 +73,7 @@ def output(world: World) -> None:
     folder = world.folder / "results"
     command = ("recognize", world.corpus.parent / "0.wav", "--model", world.program, "--output", folder)
     assert world.json(*command)["recognised"] == 1
-    assert sorted(path.name for path in folder.iterdir()) == ["0.txt", "tetraphone.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["0.json", "tetraphone.json"]
     assert world.json(*command, "--format", "csv")["recognised"] == 1
     assert (folder / "0.csv").read_text().startswith("recording,tier,start,end,label,confidence\n")
     assert world.json(*command)["left"] == 1

@@ -129,7 +129,7 @@ def test_one_that_fails_is_named_and_the_rest_is_done(speech: Path, tmp_path: Pa
         lines = err.splitlines()
         for name in ("the folder .*empty holds no recording", r"none\.wav: no such file", r"b/0\.wav", r"\*\.mp3"):
             assert len([line for line in lines if re.search(name, line)]) == 1, name
-        assert not (out / "b/0.txt").exists()
+        assert not (out / "b/0.json").exists()
         assert len(files(out)) == 6
     code, printed, err = run(*named, "--format", "csv", "--quiet")
     assert code == 1
@@ -200,7 +200,7 @@ def test_what_is_interrupted_leaves_whole_files_and_goes_on(kind: int, code: int
     for number in range(9):
         (speech / f"more{number}.wav").write_bytes(MEASURE.read_bytes())
     out = tmp_path / "out"
-    command = ("recognize", speech, "--output", out, "--json", "--quiet")
+    command = ("recognize", speech, "--output", out, "--json", "--format", "text", "--quiet")
     killed = subprocess.run(
         [sys.executable, "-c", SLOW, *command, "--jobs", "2"],
         env={**os.environ, "SIGNAL": str(int(kind))},
