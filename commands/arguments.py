@@ -49,7 +49,7 @@ def parse(kind: Any, name: str, arguments: list[str]) -> Any:
         [f"{name} [-h] [OPTIONS]", *(f"[{flag.metavar}]" for *_, flag in flags_of(kind) if flag.positional)]
     )
     epilog = kind.epilog() if hasattr(kind, "epilog") else None
-    form = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": epilog}
+    form: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "epilog": epilog}
     parser = argparse.ArgumentParser(
         name, usage, textwrap.fill(kind.__doc__, 80), allow_abbrev=False, add_help=False, **form
     )

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,8 @@ class Recognize:
 
         format = find_format(self.format or ("json" if self.json else "text"))
         threads = min(self.jobs or _cores(), max(len(jobs), 1))
-        output, keeping, left = None, nullcontext(), 0
+        output: Output | None = None
+        keeping: AbstractContextManager[None] = nullcontext()
         if self.output is not None:
             if collision := colliding(jobs):
                 wrong_usage("recognize", collision)

@@ -87,7 +87,7 @@ class Recognition:
             InputError: also if there is no such format.
         """
         intervals = (_Interval * len(self.phones))(
-            *((item.phone.encode(), item.start, item.end, item.confidence) for item in self.phones)
+            *(_Interval(item.phone.encode(), item.start, item.end, item.confidence) for item in self.phones)
         )
         tier = _Tier(b"phones", intervals, len(intervals))
         problems = [problem.encode("utf-8", "surrogateescape") for problem in self.problems]
