@@ -1,6 +1,6 @@
 """Start of the command and of the import beside that of numpy; many short recordings beside a long one.
 
-    python benchmarks/many_recordings.py [--recordings 10000] [--runs 20]
+    python benchmarks/recognition/many_recordings.py [--recordings 10000] [--runs 20]
 
 Ratios are of medians of runs in turn, so that other load falls on all. Throughput is compared by seconds of sound a
 second of processor time, and by the clock on the same cores.
@@ -21,7 +21,7 @@ from typing import Any
 
 from tetraphone.common.files import machine, write_atomically
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 MEASURE = ROOT / "android_demo/app/src/main/assets/measure.wav"
 RESULT = ROOT / "benchmarks/results/many_recordings.json"
 FIRST_PHONES = "import sys, tetraphone; tetraphone.recognize(sys.argv[1]).text"
