@@ -36,8 +36,9 @@ struct Phone {
   std::string symbol;
   double start;       // seconds since the stream's start
   double end;         // seconds
-  double confidence;  // the chance that it is right, 0 to 1, as calibrated on held-out data when the model was exported,
-                      // with a blank shift of 0: another one moves it, and the times
+  // The chance that it is right, 0 to 1, as calibrated on held-out data when the model was exported, with a blank shift
+  // of 0: another one moves it, and the times.
+  double confidence;
 };
 
 // And pause, keep_bands, keep_scores, channel: see fields.h.
