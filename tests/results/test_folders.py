@@ -186,6 +186,7 @@ def test_two_recordings_of_one_result_are_a_wrong_usage(model: Path, tmp_path: P
     assert (done.returncode, done.stderr.startswith(says)) == (2, True)
     assert not (tmp_path / "out").exists()
     assert run(model, "-o", tmp_path / "out", one, f"{tmp_path}/x/../x/a.wav").returncode == 0, "one, named twice"
+    assert (tmp_path / "out" / "a.txt").is_file()
 
 
 @pytest.mark.parametrize(
@@ -270,4 +271,4 @@ def test_many_recordings_take_no_more_memory_than_few(model: Path, tmp_path: Pat
     few, many = peak(first, tmp_path / "few"), peak(tmp_path / "many", tmp_path / "out")
     assert len(list((tmp_path / "out").glob("*.TextGrid"))) == 1501
     assert few > 1000
-    assert many - few < 1500
+    assert many - few < 4000, "the names alone: two kilobytes a recording at most"
