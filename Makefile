@@ -9,7 +9,7 @@ TETRAPHONE := $(BIN)/tetraphone
 ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
-.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer fuzz benchmark models android screenshots \
+.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests fuzz benchmark models android screenshots \
         apk wheels mutants clean build/regular
 
 setup: .venv/ready
@@ -48,7 +48,8 @@ demo: setup
 # The parts, each timed; what was skipped, and why, is printed once more at the end.
 test: setup
 	MAKE="$(MAKE)" bash tests/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
-	  "recogniser: recognizer-tests" "Android: android" "Python: numeric-tests python-tests"
+	  "recogniser: recognizer-tests" \
+	  "other systems: foreign-tests" "Android: android" "Python: numeric-tests python-tests"
 
 # What reads results in tests: Praat and others.
 .venv/readers: tests/readers.txt .venv/ready
@@ -124,6 +125,17 @@ fuzz: setup build/fuzz/ready
 
 arm-recognizer: setup
 	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/recognizer/aarch64.sh build/recognizer-aarch64
+
+# The command and the library for other systems, in build/foreign/TARGET; the first build of a target takes minutes.
+TARGETS ?= x86_64-linux-gnu.2.17 aarch64-linux-gnu.2.17 x86_64-linux-musl aarch64-linux-musl x86_64-windows-gnu \
+           aarch64-macos x86_64-macos
+foreign: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH bash native/toolchains/build.sh $(TARGETS)
+
+# One of them for `make test`: this processor's static command; the tests take what else is built.
+foreign-tests: setup
+	$(MAKE) --no-print-directory foreign TARGETS=$$(uname -m)-linux-musl
+	$(BIN)/pytest -q tests/native/foreign
 
 # The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
 android: build/android/prepared

@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import operator
-import signal
 import sys
 import warnings
 from importlib import import_module
@@ -48,6 +47,8 @@ printed the result itself."""
 WITHOUT_TYRO = {"recognize", "models", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
+READER_LEFT = 141
+"""128 and the number of SIGPIPE, which not every system has."""
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory")
 """Parts of torch's messages, on a processor and on a GPU."""
 
@@ -64,7 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names of files may be any bytes
+            # Names of files may be any bytes. Windows' pipes have the encoding of old, which lacks the letters of IPA.
+            stream.reconfigure(encoding="utf-8" if sys.platform == "win32" else None, errors="backslashreplace")
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
     logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
@@ -76,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         return _fail("there is not enough memory; use smaller batches or a smaller network, or free some memory")
     except ReaderLeftError:
-        return 128 + signal.SIGPIPE
+        return READER_LEFT
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130

@@ -2,17 +2,22 @@
 
 import contextlib
 import errno
-import fcntl
 import functools
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 PARTIAL = ".partial-"
 """In the name of a file that is still being written."""
@@ -178,17 +183,44 @@ def locked(folder: Path) -> Iterator[None]:
     with writing(path):
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
-                    break  # else who had it removed it meanwhile
-            except BlockingIOError as error:
+            if not _lock(descriptor):
                 os.close(descriptor)
-                raise InputError(f"another process works in {folder}; wait for it, or choose another folder") from error
+                raise InputError(f"another process works in {folder}; wait for it, or choose another folder")
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                break  # else who had it removed it meanwhile
             os.close(descriptor)
     try:
         yield
     finally:
+        _unlock(descriptor, path)
+
+
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int, path: Path) -> None:
+        os.close(descriptor)  # what is open cannot be removed
+        with contextlib.suppress(PermissionError):  # another process has it open by now
+            path.unlink(missing_ok=True)
+
+else:
+
+    def _lock(descriptor: int) -> bool:
+        """Whether this process has the lock of a file now; closing it gives it back."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int, path: Path) -> None:
+        """Gives a lock back and removes its file."""
         path.unlink(missing_ok=True)
         os.close(descriptor)
 

@@ -1,6 +1,7 @@
-"""The library libtetraphone.so: kernels, ExecuTorch operators, the recogniser, and what a model may be; a C ABI."""
+"""The native library: kernels, ExecuTorch operators, the recogniser, and what a model may be; a C ABI."""
 
 import ctypes
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from .errors import InputError, typed
 
-LIBRARY = "libtetraphone.so"
+LIBRARY = {"win32": "tetraphone.dll", "darwin": "libtetraphone.dylib"}.get(sys.platform, "libtetraphone.so")
 RUNTIME = "libexecutorch.so"
 MAGIC_BYTES = 36
 """Of a file, in which its format shows; native/common/limits.h has the same."""

@@ -15,6 +15,8 @@ from tetraphone.common.native import check_decoded
 
 PIPE = Path("-")
 """Stands for standard input."""
+OPENED = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+"""Windows takes bytes for text without the second."""
 READABLE = {
     errno.ENOENT: "check its path",
     errno.ENOTDIR: "check its path",
@@ -56,7 +58,7 @@ def open_bytes(path: Path) -> BinaryIO:
     if path == PIPE and stdin is None:
         raise OSError("standard input is closed")
     try:
-        descriptor = os.dup(stdin.fileno()) if path == PIPE and stdin is not None else os.open(path, os.O_RDONLY)
+        descriptor = os.dup(stdin.fileno()) if path == PIPE and stdin is not None else os.open(path, OPENED)
     except ValueError as error:  # a name that holds a zero
         raise OSError(str(error)) from error
     try:

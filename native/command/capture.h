@@ -1,38 +1,35 @@
-// The microphone, through the recorder that the system has (pw-record of PipeWire, parecord of PulseAudio or arecord of
-// ALSA), which runs as a child process: nothing of theirs is linked.
+// The microphone as samples.
 
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "../common/result.h"
 #include "../recordings/wav.h"
+#include "../system/recorder.h"
 
 namespace tetraphone {
 
-// One at a time in a process. The recorder ends with the object, and with the thread that started it.
+// One at a time in a process; see Recorder.
 class Capture {
  public:
-  // Starts the first recorder in PATH that delivers sound at `rate` Hz. From then on the first SIGINT or SIGTERM ends
-  // the recording, not the process. Sound that is not there after `patience` seconds is an error, here and later.
+  // From then on the first Ctrl-C ends the recording, not the process. Sound that is not there after `patience` seconds
+  // is an error, here and later.
   static Result<Capture> Start(int rate, double patience = 10);
-  Capture(Capture&&) noexcept;
-  Capture& operator=(Capture&&) noexcept;
-  ~Capture();
 
   // 1 to `most` samples, as soon as there are any. 0 at the end: after a signal, once all that the recorder had heard
   // is read, or when it ended with status 0.
   Result<std::size_t> Read(float* samples, std::size_t most) { return samples_.Read(samples, most); }
 
   // The recorder's name.
-  const std::string& recorder() const;
+  const std::string& recorder() const { return recorder_->name(); }
 
  private:
-  class Recorder;
-
-  Capture(std::unique_ptr<Recorder> recorder, SampleReader samples);
+  Capture(std::unique_ptr<Recorder> recorder, SampleReader samples)
+      : recorder_(std::move(recorder)), samples_(std::move(samples)) {}
 
   std::unique_ptr<Recorder> recorder_;
   SampleReader samples_;

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "../recordings/bytes.h"
+#include "../system/files.h"
 
 namespace tetraphone {
 namespace {
@@ -109,7 +110,7 @@ bool IsFresh(const Job& job, const std::string& settings) {
 }
 
 std::string Content(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path, "rb"), std::fclose);
   std::string content;
   char bytes[4096];
   for (std::size_t count; file && (count = std::fread(bytes, 1, sizeof bytes, file.get())) > 0;) {
@@ -128,7 +129,7 @@ Failure WriteWhole(const std::string& path, const std::string& content) {
   fs::create_directories(target.parent_path(), error);
   if (error) return fault(error.value());
   const std::string partial = (target.parent_path() / (".tetraphone.partial-" + std::to_string(getpid()))).u8string();
-  std::FILE* const file = std::fopen(partial.c_str(), "wb");
+  std::FILE* const file = OpenFile(partial, "wb");
   if (file == nullptr) return fault(errno);
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const int why = errno;
@@ -137,7 +138,7 @@ Failure WriteWhole(const std::string& path, const std::string& content) {
   if (!error) fs::rename(PathOf(partial), target, error);
   if (!error) return std::nullopt;
   const Error says = fault(error.value());
-  std::remove(partial.c_str());
+  fs::remove(PathOf(partial), error);
   return says;
 }
 

@@ -1,15 +1,13 @@
 #include "live.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "../results/escape.h"
+#include "../system/process.h"
 
 namespace tetraphone {
 namespace {
@@ -41,22 +39,11 @@ std::string LiveText(double level, const std::vector<std::string>& symbols, std:
   return line;
 }
 
-LiveLine::LiveLine(int descriptor, bool quiet) : descriptor_(descriptor) {
-  const char* kind = std::getenv("TERM");
-  terminal_ = !quiet && isatty(descriptor) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
-  const char* locale = nullptr;
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (locale == nullptr || *locale == 0) locale = std::getenv(name);
-  }
-  blocks_ = locale != nullptr && (std::strstr(locale, "UTF-8") != nullptr || std::strstr(locale, "utf8") != nullptr);
-}
+LiveLine::LiveLine(int descriptor, bool quiet)
+    : descriptor_(descriptor), terminal_(!quiet && IsTerminal(descriptor)), blocks_(TerminalHasBlocks()) {}
 
 // The last column stays free: some terminals begin a new line behind it.
-std::size_t LiveLine::Width() const {
-  winsize size{};
-  const bool known = ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return (known ? size.ws_col : 80) - 1;
-}
+std::size_t LiveLine::Width() const { return TerminalColumns(descriptor_) - 1; }
 
 void LiveLine::Show(double level, const std::vector<std::string>& symbols) {
   if (terminal_) Show(LiveText(level, symbols, Width(), blocks_));

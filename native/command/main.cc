@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <clocale>
-#include <csignal>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "../recognizer/settings.h"
 #include "../recordings/wav.h"
 #include "../results/alphabet.h"
+#include "../system/process.h"
 #include "capture.h"
 #include "files.h"
 #include "live.h"
@@ -246,11 +245,13 @@ int Run(CommandOptions options) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::setlocale(LC_CTYPE, "");
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of writing, told in a sentence
-  std::signal(SIGPIPE, SIG_DFL);  // a reader that left ends the process quietly, also where a parent ignores the signal
+  PrepareProcess();
   try {
-    return Run(Parse(count, arguments));
+    std::vector<std::string> words = Arguments(count, arguments);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return Run(Parse(static_cast<int>(words.size()), pointers.data()));
   } catch (const std::bad_alloc&) {
     return Fail("out of memory");
   }

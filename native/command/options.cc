@@ -16,6 +16,7 @@
 #include "../common/words.h"
 #include "../recordings/bytes.h"
 #include "../results/alphabet.h"
+#include "models.h"
 
 namespace tetraphone {
 namespace {
@@ -230,7 +231,6 @@ CommandOptions Parse(int count, char** arguments) {
   }
   CommandOptions options;
   options.alphabet = AlphabetAt(0);
-  if (const char* model = std::getenv("TETRAPHONE_MODEL")) options.model = model;
   for (int key; (key = getopt_long(count, arguments, letters.c_str(), flags.data(), nullptr)) != -1;) {
     std::size_t index = static_cast<std::size_t>(key - kFirst);
     for (const auto& [letter, name] : kLetters) {
@@ -253,7 +253,9 @@ CommandOptions Parse(int count, char** arguments) {
   if (!options.output.empty() && (options.recordings.empty() || pipe)) {
     WrongUsage("--output names results after recordings; give files or folders");
   }
-  if (options.model.empty()) WrongUsage("no model; give --model FILE or set TETRAPHONE_MODEL");
+  const Result<std::string> model = FindModel(options.model);
+  if (!model) WrongUsage(model.error().message);
+  options.model = *model;
   return options;
 }
 

@@ -39,7 +39,7 @@
 /* What `tetraphone recognize` and `tetraphone-recognize` take besides those that have a flag above.
  * X(kind, name, flag, help): kind is Whole, Switch, File, Folder or Choice. */
 #define TETRAPHONE_COMMAND_OPTIONS(X)                                                                                  \
-  X(File, model, "FILE", "A file of `tetraphone export`; default: the variable TETRAPHONE_MODEL.")                     \
+  X(File, model, "FILE", "A model's file; by default TETRAPHONE_MODEL's, else english-int8.pte beside the program.")   \
   X(Folder, output, "DIR",                                                                                             \
     "Write a file of results for each recording into this folder. What is there already, made by the same model with " \
     "the same options and not older than its recording, is left.")                                                     \

@@ -1,8 +1,5 @@
 #include "grammar.h"
 
-#include <locale.h>
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +12,7 @@
 #include <utility>
 
 #include "../common/words.h"
+#include "../system/files.h"
 
 namespace tetraphone {
 namespace {
@@ -35,10 +33,9 @@ std::string Quoted(const std::string& text) {
 
 // All of `text`, whatever the locale.
 std::optional<double> Number(const std::string& text) {
-  static const locale_t classic = newlocale(LC_ALL_MASK, "C", nullptr);
   if (text.empty() || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
   char* end = nullptr;
-  const double value = strtod_l(text.c_str(), &end, classic);
+  const double value = ParseDouble(text.c_str(), &end);
   if (end != text.c_str() + text.size() || !std::isfinite(value)) return std::nullopt;
   return value;
 }
@@ -78,7 +75,7 @@ class Reader {
   }
 
   Failure Lines() {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path_.c_str(), "rb"), std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path_, "rb"), std::fclose);
     if (!file) return Unreadable();
     std::string line;
     for (int character; (character = std::getc(file.get())) != EOF;) {

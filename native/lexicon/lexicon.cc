@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "../common/crc32.h"
+#include "../system/files.h"
 
 namespace tetraphone {
 namespace {
@@ -105,7 +106,7 @@ struct Lexicon::Entries {
 
 Result<Lexicon> Lexicon::Load(const std::string& path) {
   const Error unreadable{ErrorCode::kUnreadable, "cannot read the lexicon " + path + "; give a plain file that you may read"};
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path, "rb"), std::fclose);
   if (file == nullptr) return unreadable;
   std::vector<std::uint8_t> content;
   std::uint8_t part[4096];

@@ -1,12 +1,6 @@
 #include "model.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -14,6 +8,7 @@
 #include "../common/heap_bytes.h"
 #include "../common/limits.h"
 #include "../common/words.h"
+#include "../system/files.h"
 #include "engine.h"
 #include "metadata.h"
 
@@ -33,27 +28,23 @@ Model::~Model() {
   engine_.reset();
   if (data_ == nullptr) return;
   if (mapped_) {
-    munmap(const_cast<std::uint8_t*>(data_), size_);
+    UnmapFile({data_, size_});
   } else {
     ::operator delete(const_cast<std::uint8_t*>(data_), kAlignment);
   }
 }
 
 Result<std::shared_ptr<const Model>> Model::Load(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
-    const std::string why = file < 0 ? std::strerror(errno) : "it is no file";
-    if (file >= 0) close(file);
-    return Error{ErrorCode::kUnreadable, "cannot read " + path + ": " + why + "; `tetraphone export` makes models"};
+  const Result<Mapping> mapping = MapFile(path);
+  if (!mapping) {
+    const Error& error = mapping.error();
+    if (error.code == ErrorCode::kOutOfMemory) return Error{error.code, "cannot map " + path + ": " + error.message};
+    return Error{error.code, "cannot read " + path + ": " + error.message + "; `tetraphone export` makes models"};
   }
   std::unique_ptr<Model> model(new Model);
   model->name_ = path;
-  model->size_ = static_cast<std::size_t>(status.st_size);
-  void* data = model->size_ == 0 ? nullptr : mmap(nullptr, model->size_, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (data == MAP_FAILED) return Error{ErrorCode::kOutOfMemory, "cannot map " + path + ": " + std::strerror(errno)};
-  model->data_ = static_cast<const std::uint8_t*>(data);
+  model->data_ = mapping->data;
+  model->size_ = mapping->size;
   model->mapped_ = true;
   return Finish(std::move(model));
 }

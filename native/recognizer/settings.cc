@@ -6,6 +6,7 @@
 
 #include "../common/words.h"
 #include "../results/alphabet.h"
+#include "../system/files.h"
 
 namespace tetraphone {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::uint64_t kStart = 0xCBF29CE484222325, kPrime = 0x100000001B3;  //
 
 // Of a file's bytes: its hash and its size. It tells files apart, not forgeries.
 Result<std::string> Digest(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path, "rb"), std::fclose);
   std::uint64_t hash = kStart, size = 0;
   unsigned char bytes[4096];
   for (std::size_t count; file && (count = std::fread(bytes, 1, sizeof bytes, file.get())) > 0; size += count) {

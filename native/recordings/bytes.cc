@@ -1,7 +1,5 @@
 #include "bytes.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,29 +9,23 @@
 #include <system_error>
 #include <utility>
 
+#include "../system/files.h"
+
 namespace tetraphone {
 namespace {
-
-// Whether a call that failed is to be made again, once the descriptor is ready.
-bool Again(int descriptor, short events) {
-  if (errno == EINTR) return true;
-  if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
-  pollfd ready{descriptor, events, 0};
-  return poll(&ready, 1, -1) > 0 || errno == EINTR;
-}
 
 std::string Why() { return std::generic_category().message(errno); }
 
 }  // namespace
 
 const char* MendOfWriting(int error, const char* otherwise) {
-  if (error == ENOSPC || error == EDQUOT) return "make room for it";
+  if (IsNoRoom(error)) return "make room for it";
   if (error == EFBIG) return "raise the limit of the size of files (ulimit -f)";
   return otherwise;
 }
 
 Result<ReadBytes> OpenBytes(const std::string& path) {
-  const int descriptor = path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = path == "-" ? STDIN_FILENO : OpenToRead(path);
   auto fault = [path] {
     return Error{ErrorCode::kUnreadable, "cannot read the recording " + path + ": " + Why() + "; give a readable file"};
   };
@@ -46,7 +38,7 @@ Result<ReadBytes> OpenBytes(const std::string& path) {
     ssize_t count;
     do {
       count = read(*file, to, size);
-    } while (count < 0 && Again(*file, POLLIN));
+    } while (count < 0 && AwaitReading(*file));
     if (count < 0) return fault();
     return static_cast<std::size_t>(count);
   });
@@ -57,7 +49,7 @@ Failure WriteBytes(int descriptor, const std::string& bytes) {
     const ssize_t count = write(descriptor, bytes.data() + done, bytes.size() - done);
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
-    } else if (!Again(descriptor, POLLOUT)) {
+    } else if (!AwaitWriting(descriptor)) {
       const char* const mend = MendOfWriting(errno, "send it elsewhere");
       return Error{ErrorCode::kUnreadable, "cannot write to standard output: " + Why() + "; " + mend};
     }

@@ -6,6 +6,7 @@ lhotse's DynamicBucketingSampler makes the batches; it holds a buffer of utteran
 import os
 import random as python_random
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -319,7 +320,7 @@ class StreamedBatches:
 
 def _started(loader: DataLoader[StreamedBatch]) -> Iterator[StreamedBatch]:
     """The loader's iterator; a worker's death is raised by it, and not wherever this process happens to be."""
-    if threading.current_thread() is not threading.main_thread():
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return iter(loader)
     before = signal.getsignal(signal.SIGCHLD)
     iterator = iter(loader)

@@ -1,0 +1,44 @@
+// Files, the environment and numbers, where systems differ; names and values are UTF-8. posix/ and windows/ hold the
+// two versions.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "../common/result.h"
+
+namespace tetraphone {
+
+// A variable of the environment; nullopt where it is not set.
+std::optional<std::string> Environment(const char* name);
+
+// As fopen.
+std::FILE* OpenFile(const std::string& path, const char* mode);
+
+// A descriptor of binary reading; -1 with errno.
+int OpenToRead(const std::string& path);
+
+// Before a read or write that failed is made again: false, with errno as it is, where there is no use in that. Waits
+// until a descriptor that does not block is ready.
+bool AwaitReading(int descriptor);
+bool AwaitWriting(int descriptor);
+
+// Whether this errno of a write that failed says that there is no room.
+bool IsNoRoom(int error);
+
+// As strtod, in the C locale.
+double ParseDouble(const char* text, char** end);
+
+struct Mapping {
+  const std::uint8_t* data = nullptr;  // nullptr if it is empty
+  std::size_t size = 0;
+};
+// The bytes of a plain file; the error's message says why not, and names neither file nor mend.
+Result<Mapping> MapFile(const std::string& path);
+void UnmapFile(const Mapping& mapping);
+
+}  // namespace tetraphone

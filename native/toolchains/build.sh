@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the command and the library for other systems, in build/foreign/TARGET; zig.cmake says which targets there are.
+# Usage: build.sh TARGET... (cmake, ninja and a python that has ziglang in PATH)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+for target; do
+  cmake -S native -B "build/foreign/$target" -G Ninja --toolchain "$PWD/native/toolchains/zig.cmake" \
+    -DTETRAPHONE_TARGET="$target" -DTETRAPHONE_ENGINES=direct > /dev/null
+  cmake --build "build/foreign/$target"
+done
