@@ -19,9 +19,9 @@ Result<std::string> FindModel(std::string named) {
     return path;
   }
   if (!named.empty()) return named;
-  const std::string place = folder.empty() ? "" : ", into " + folder;
+  const std::string place = " beside this program" + (folder.empty() ? "" : ", into " + folder);
   return Error{ErrorCode::kInvalidArgument,
-               "no model; give --model FILE, set TETRAPHONE_MODEL, or put " + name + ".pte beside this program" + place};
+               "no model; give --model FILE, set TETRAPHONE_MODEL, or put " + name + ".pte" + place};
 }
 
 }  // namespace tetraphone
