@@ -64,6 +64,13 @@ class PhonemeRecognizerTest {
 
     /** Of the app's own recording always, of real ones where a corpus is there. */
     @Test
+    fun `the example of the documentation gives the expected phones`() {
+        val phones = PhonemeRecognizer(int8).use { heard(it, sound) }
+        assertTrue(phones.size > 5)
+        assertEquals(phones.map { "${it.start} ${it.end} ${it.symbol}" }, phonesOf(int8, sound, 16000))
+    }
+
+    @Test
     fun phonesAreThoseOfTheCommand() {
         val recordings = files("tetraphone.expected", "json")
         for (json in recordings) {
