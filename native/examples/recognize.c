@@ -33,7 +33,7 @@ int main(int count, char** arguments) {
       for (int64_t i = 0; i < found; ++i) {
         char symbol[32];
         tetraphone_phone_symbol(recognizer, phones[i].index, symbol, sizeof symbol);
-        printf("%.2f %.2f %s %.2f\n", phones[i].start, phones[i].end, symbol, phones[i].confidence);
+        printf("%.2f %.2f %s %.4f\n", phones[i].start, phones[i].end, symbol, phones[i].confidence);
       }
     }
     if (found < 0) return fail();

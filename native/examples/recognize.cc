@@ -32,7 +32,7 @@ int main(int count, char** arguments) {
     auto phones = (*stream)->Poll();
     if (!phones) return Fail(phones.error());
     for (const tetraphone::Phone& phone : *phones) {
-      std::printf("%.2f %.2f %s %.2f\n", phone.start, phone.end, phone.symbol.c_str(), phone.confidence);
+      std::printf("%.2f %.2f %s %.4f\n", phone.start, phone.end, phone.symbol.c_str(), phone.confidence);
     }
   } while (size > 0);
 }

@@ -24,6 +24,7 @@ from tetraphone.sound.features import FeatureOptions
 
 BUILD = Path(__file__).parents[2] / "build"
 FUZZ = Path(__file__).parents[1] / "native" / "fuzz"
+MEASURE = BUILD.parent / "android_demo/app/src/main/assets/measure.wav"
 RATE = 16000
 
 
@@ -170,45 +171,51 @@ def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) 
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-CONSUMER = """
-#include <tetraphone/recognizer/recognizer.h>
-#include <cstdio>
-int main(int count, char** arguments) {
-  auto recognizer = tetraphone::Recognizer::Load(count > 1 ? arguments[1] : "");
-  if (!recognizer) return std::puts(recognizer.error().message.c_str()), 1;
-  auto stream = recognizer->NewStream({});
-  std::vector<float> samples(16000, 0.1f);
-  if (!stream || (*stream)->Accept(samples.data(), samples.size(), 16000) || (*stream)->Finish()) return 1;
-  std::size_t phones = 0;
-  for (const tetraphone::Phone& phone : *(*stream)->Poll()) phones += !phone.symbol.empty();
-  std::printf("%zu phones\\n", phones);
-}
-"""
 PROJECT = """
 cmake_minimum_required(VERSION 3.28)
-project(consumer LANGUAGES CXX)
+project(consumer LANGUAGES C CXX)
 find_package(Tetraphone REQUIRED)
-add_executable(consumer consumer.cc)
-target_link_libraries(consumer PRIVATE Tetraphone::tetraphone_recognizer)
+add_executable(from-cpp recognize.cc)
+target_link_libraries(from-cpp PRIVATE Tetraphone::tetraphone_recognizer)
+if(TARGET Tetraphone::tetraphone)
+  add_executable(from-c recognize.c)
+  target_link_libraries(from-c PRIVATE Tetraphone::tetraphone)
+endif()
 """
 
 
-def test_find_package_serves_a_project_of_its_own(model: Path, tmp_path: Path) -> None:
-    program("recognizer", "native/libtetraphone_recognizer.a")
+@pytest.mark.parametrize(
+    ("build", "examples"), [("recognizer/native", ["from-cpp"]), ("direct", ["from-cpp", "from-c"])]
+)
+def test_find_package_serves_the_examples(build: str, examples: list[str], tmp_path: Path) -> None:
+    """Those of docs/embed.md, in a project of their own."""
+    command = program(build, "tetraphone-recognize")
     cmake = Path(sys.prefix) / "bin" / "cmake"
     prefix, project = tmp_path / "prefix", tmp_path / "project"
     project.mkdir()
-    (project / "consumer.cc").write_text(CONSUMER)
+    for name in ("recognize.c", "recognize.cc"):
+        shutil.copy(BUILD.parent / "native" / "examples" / name, project)
     (project / "CMakeLists.txt").write_text(PROJECT)
     found = (f"-DCMAKE_PREFIX_PATH={prefix}", f"-DPython_ROOT_DIR={sys.prefix}")
     steps = (
-        (cmake, "--install", BUILD / "recognizer", "--component", "cpp", "--prefix", prefix),
+        (cmake, "--install", BUILD / build, "--component", "cpp", "--prefix", prefix),
         (cmake, "-S", project, "-B", project / "build", *found),
         (cmake, "--build", project / "build"),
     )
     for step in steps:
         done = run(*step)
         assert done.returncode == 0, done.stdout + done.stderr
-    done = run(project / "build" / "consumer", model)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.endswith("phones\n")
+    shipped = BUILD.parent / "models" / "english-int8.pte"
+    sound, rate = soundfile.read(MEASURE, dtype="int16")
+    assert rate == 16000
+    expected = json.loads(run(command, "--model", shipped, "--json", MEASURE).stdout)["phones"]
+    lines = [f"{item['start']:.2f} {item['end']:.2f} {item['phone']} {item['confidence']:.4f}" for item in expected]
+    assert len(lines) > 5
+    for example in examples:
+        done = subprocess.run(
+            [project / "build" / example, shipped], input=sound.tobytes(), capture_output=True, check=True
+        )
+        assert done.stdout.decode().splitlines() == lines, example
+        missing = run(project / "build" / example, "missing.pte")
+        assert missing.returncode == 1
+        assert "missing.pte" in missing.stderr
