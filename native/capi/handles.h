@@ -49,7 +49,8 @@ class Handles {
   std::map<std::uint64_t, std::shared_ptr<T>> objects_;
 };
 
-inline const Error kNoHandle{ErrorCode::kClosed, "no such recogniser, stream or lexicon: it was closed, or never opened"};
+inline const Error kNoHandle{ErrorCode::kClosed,
+                             "no such recogniser, stream or lexicon: it was closed, or never opened"};
 
 // Runs `call` on the object behind a handle; nothing is thrown out of the library.
 template <typename T, typename Call>

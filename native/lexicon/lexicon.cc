@@ -67,7 +67,9 @@ struct Lexicon::Entries {
   bool NextWord() {
     const Spelling former = word;
     std::vector<std::uint16_t> context{AtMost(7, dropped), AtMost(15, former.size())};
-    for (std::size_t i = 1; i <= kLastLetters; ++i) context.push_back(i <= former.size() ? former[former.size() - i] : 0);
+    for (std::size_t i = 1; i <= kLastLetters; ++i) {
+      context.push_back(i <= former.size() ? former[former.size() - i] : 0);
+    }
     dropped = coded.Take(lexicon.trees_[kDropped].Find(context));
     if (dropped > former.size()) return false;
     word.resize(former.size() - dropped);
@@ -105,7 +107,8 @@ struct Lexicon::Entries {
 };
 
 Result<Lexicon> Lexicon::Load(const std::string& path) {
-  const Error unreadable{ErrorCode::kUnreadable, "cannot read the lexicon " + path + "; give a plain file that you may read"};
+  const Error unreadable{ErrorCode::kUnreadable,
+                         "cannot read the lexicon " + path + "; give a plain file that you may read"};
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path, "rb"), std::fclose);
   if (file == nullptr) return unreadable;
   std::vector<std::uint8_t> content;

@@ -6,7 +6,8 @@ import java.io.File
 fun phonesOf(model: File, samples: ShortArray, rate: Int, piece: Int = 1600): List<String> {
     val lines = mutableListOf<String>()
     PhonemeRecognizer(model).use { recognizer ->
-        fun show(phones: List<PhonemeRecognizer.Phone>) = phones.forEach { lines += "${it.start} ${it.end} ${it.symbol}" }
+        fun show(phones: List<PhonemeRecognizer.Phone>) =
+            phones.forEach { lines += "${it.start} ${it.end} ${it.symbol}" }
         for (first in samples.indices step piece) {
             val last = minOf(first + piece, samples.size)
             recognizer.accept(samples.copyOfRange(first, last), last - first, rate)
