@@ -1,7 +1,6 @@
 """`tetraphone recognize`: the phones of recordings or of the microphone."""
 
 import os
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from tetraphone.common.errors import InputError, check_least
 from tetraphone.common.models import find_model
 from tetraphone.common.progress import Progress, report, say
-from tetraphone.common.terminal import flushed_output, problem_lines, wrong_usage
+from tetraphone.common.terminal import flushed_output, problem_lines, write_text, wrong_usage
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions, said
 from tetraphone.recognition.results import Recognition, alphabets, find_format, formats, settings_text
 
@@ -120,7 +119,7 @@ class Recognize:
         if self.format in (None, "json" if self.json else None):
             return result.in_alphabet(self.alphabet).as_dict()
         with flushed_output():
-            sys.stdout.write(result.to(self.format, self.alphabet))
+            write_text(result.to(self.format, self.alphabet))
         for line in problem_lines({"problems": result.problems}):
             say(line)
         return None
@@ -134,9 +133,9 @@ class Recognize:
         output: Output | None = None
         keeping: AbstractContextManager[None] = nullcontext()
         if self.output is not None:
-            if collision := colliding(jobs):
-                wrong_usage("recognize", collision)
             output = Output(self.output, format, self.alphabet)
+            if collision := colliding(jobs, output):
+                wrong_usage("recognize", collision)
             settings = settings_text(path, self.decoding, self.channel, self.alphabet)
             keeping = results_folder(output, settings, jobs, self.overwrite)
         elif not format.joins:
@@ -169,9 +168,8 @@ class Recognize:
 
     def _write(self, result: Recognition, format: str, first: bool) -> None:
         with flushed_output():
-            if format == "text":
-                print(f"recording: {result.recording}")
-            sys.stdout.write(result.to(format, self.alphabet, first))
+            heading = f"recording: {result.recording}\n" if format == "text" else ""
+            write_text(heading + result.to(format, self.alphabet, first))
 
 
 def _cores() -> int:

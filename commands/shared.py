@@ -16,6 +16,7 @@ SUFFIXES = {
     ".tflite": "a network for LiteRT",
     ".png": "a PNG",
     ".fst": "a grammar",
+    ".lexicon": "a lexicon",
 }
 """Suffixes of the files that commands write, and what such a file holds."""
 OTHER_SUFFIXES = {".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".onnx", ".wav", ".flac", ".json", ".jsonl", ".toml"}

@@ -59,6 +59,14 @@ class ReaderLeftError(Exception):
     """The reader of standard output closed it (as `head` does): not a fault, but nobody reads the rest."""
 
 
+def write_text(text: str) -> None:
+    """Writes to standard output in UTF-8, with line ends as they are, whatever the locale and the system."""
+    if sys.stdout is None:
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+
+
 @contextlib.contextmanager
 def flushed_output() -> Iterator[None]:
     """Flushes standard output at the end of the block.

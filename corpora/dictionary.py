@@ -68,6 +68,8 @@ def read_pronunciations(
         if unknown := unknown_phones(spoken, spoken if phones is None else phones):
             fault = f"has the unknown phones {' '.join(unknown)}"
             raise InputError(f"{where} {fault}; use the 39 of ARPABET, or --phones corpus")
+        if stress and (wrong := [phone for phone in fields[1:] if phone[:-1].endswith(("0", "1", "2"))]):
+            raise InputError(f"{where} has {wrong[0]}; give a vowel one digit of stress")
         try:
             check_phones(set(spoken) - checked)
         except InputError as error:

@@ -6,6 +6,7 @@ native/README.md, "Folders of results", says what such a folder holds; native/co
 import contextlib
 import glob
 import os
+import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -49,9 +50,12 @@ class Output:
         return self.folder / job.place.with_name(job.place.name + self.format.suffix)
 
     def is_fresh(self, job: Job) -> bool:
-        """Whether there is a result that is not older than its recording and than the folder's settings."""
+        """Whether there is a result that is not older than its recording and than the folder's settings. An empty one
+        may be what a loss of power left."""
         try:
             made = self.path(job).stat()
+            if not stat.S_ISREG(made.st_mode):
+                return False
             sources = (os.stat(path).st_mtime_ns for path in (job.recording, self.folder / SETTINGS))
             return made.st_size > 0 and all(made.st_mtime_ns >= changed for changed in sources)
         except OSError:
@@ -112,13 +116,18 @@ def _below(folder: Path, faults: list[str]) -> Iterator[Path]:
             yield Path(entry.path)
 
 
-def colliding(jobs: Iterable[Job]) -> str | None:
-    """Why results would overwrite one another, a sentence; None where each has a place of its own."""
-    taken: dict[str, Path] = {}
+def colliding(jobs: Iterable[Job], output: Output) -> str | None:
+    """Why results would overwrite one another, a sentence; None where each has a place of its own. Capital letters of
+    ASCII count as small ones, since some disks do not tell them apart."""
+    settings = output.folder / SETTINGS
+    taken: dict[bytes, Path] = {os.fsencode(settings).lower(): settings}
     for job in jobs:
-        other = taken.setdefault(os.path.normcase(job.place), job.recording)
+        path = output.path(job)
+        other = taken.setdefault(os.fsencode(path).lower(), job.recording)
+        if other is settings:
+            return f"the result of {job.recording} would replace {settings}; give the recording another name"
         if other is not job.recording:
-            return f"{other} and {job.recording} would have one result, {job.place}; name a folder above both"
+            return f"{other} and {job.recording} would both have the result {path}; name a folder above both"
     return None
 
 
@@ -134,11 +143,14 @@ def results_folder(output: Output, settings: str, jobs: Sequence[Job], overwrite
         for folder in {output.folder, *(output.path(job).parent for job in jobs)}:
             remove_partial(folder)
         mend = "name another folder, or give --overwrite to make them anew"
-        known = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+        try:
+            known = path.read_text(encoding="utf-8", errors="replace") if path.exists() else None
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror}; {mend}") from error
         if known is not None and known != settings and not overwrite:
             raise InputError(f"the results in {output.folder} are of another model or of other options; {mend}")
         for job in () if known is not None or overwrite else jobs:
-            if output.path(job).exists():
+            if os.path.exists(output.path(job)):
                 raise InputError(f"{output.path(job)} is there, and {path.name} does not say what made it; {mend}")
         if known is None or overwrite:
             write_result(path, settings)

@@ -3,8 +3,10 @@
 They are left in dist/, with the direct engine alone. The names of targets are those of native/toolchains/zig.cmake.
 """
 
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -28,12 +30,14 @@ def build(target: str) -> None:
     options = [part for name, value in settings.items() for part in ("-C", f"{name}={value}")]
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     print(f"building for {target}", flush=True)
-    before = set(DIST.glob("*.whl"))
-    subprocess.run([*pip, *options, "--wheel-dir", DIST, ROOT], check=True)
-    for wheel in set(DIST.glob("*.whl")) - before:
+    with tempfile.TemporaryDirectory() as folder:  # so that only a wheel that passed the check is in dist/
+        subprocess.run([*pip, *options, "--wheel-dir", folder, ROOT], check=True)
+        (wheel,) = Path(folder).glob("*.whl")
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes", flush=True)
         if "linux" in target:
             check(wheel, TAGS[target].partition(".")[0])
+        DIST.mkdir(exist_ok=True)
+        shutil.copy(wheel, DIST)
 
 
 def check(wheel: Path, tag: str) -> None:

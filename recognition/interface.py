@@ -98,6 +98,20 @@ async def _asynchronous(blocks: Blocks) -> AsyncIterator[Samples]:
             yield block
 
 
+def _channel(recording: Samples, channel: int) -> Samples:
+    try:
+        samples = np.asarray(recording)
+    except ValueError as error:
+        raise InputError("the samples are no array of one shape; give [frames] or [frames, channels]") from error
+    if samples.ndim not in (1, 2):
+        raise InputError(f"the samples have {samples.ndim} dimensions; give [frames] or [frames, channels]")
+    columns = samples.reshape(len(samples), -1)
+    if not isinstance(channel, int) or not 0 <= channel < columns.shape[1]:
+        raise InputError(f"the samples have no channel {channel!r}; give one below {columns.shape[1]}, counted from 0")
+    found: Samples = columns[:, channel]
+    return found
+
+
 class Model:
     """A loaded model; it may be used from several threads. See `load`."""
 
@@ -145,10 +159,7 @@ class Model:
         if rate is None:
             raise InputError("samples without their rate; give it in Hz, such as rate=16000")
         if channel is not None:
-            samples = np.atleast_2d(np.asarray(recording).T).T
-            if not 0 <= channel < samples.shape[1]:
-                raise InputError(f"the samples have no channel {channel}; they have {samples.shape[1]}")
-            recording = samples[:, channel]
+            recording = _channel(recording, channel)
         with self.recognizer.stream(how) as stream:
             stream.accept(recording, rate)
             stream.finish()
@@ -170,6 +181,8 @@ class Model:
         Raises:
             InputError: here or with a block: an option, a rate or samples that are impossible.
         """
+        if isinstance(blocks, np.ndarray):
+            raise InputError("the blocks are one array; give a list or an iterator of blocks, or call `recognize`")
         return Updates(self.recognizer, blocks, rate, self.options if options is None else options)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from tetraphone.common.native import failure, library
 
 SHIPPED = Path(__file__).parent.parent / "models" / "english.lexicon"
 ROOM = 4096
-"""Bytes for a word's pronunciations."""
+"""Bytes for a word's pronunciations, at first."""
 
 Pronunciation = tuple[str, ...]
 """Phones of ARPABET, vowels with the digit of their stress: 1 primary, 2 secondary, 0 none."""
@@ -69,13 +69,17 @@ class Lexicon:
         self.close()
 
     def _ask(self, function: str, word: str) -> str:
-        lines = ctypes.create_string_buffer(ROOM)
         text = word.lower().encode("utf-8", "surrogatepass")
         if b"\0" in text:
             return ""
         ask = getattr(library(), f"tetraphone_lexicon_{function}")
-        _checked(ask(self._handle, text, lines, ctypes.c_size_t(ROOM)))
-        return lines.value.decode("ascii")
+        size = ROOM
+        while True:
+            lines = ctypes.create_string_buffer(size)
+            needed = _checked(ask(self._handle, text, lines, ctypes.c_size_t(size)))
+            if needed < size:
+                return lines.value.decode("ascii")
+            size = needed + 1
 
 
 def _checked(number: int) -> int:

@@ -62,9 +62,12 @@ class Recognition:
         """The same with other symbols."""
         if alphabet == ARPABET:
             return self
+        if alphabet not in alphabets():
+            raise InputError(f"there is no alphabet {alphabet}; give one of {', '.join(alphabets())}")
         symbols = ipa_symbols()
-        phones = (replace(item, phone=symbols.get(item.phone, item.phone)) for item in self.phones)
-        return replace(self, phones=tuple(phones))
+        if unknown := [item.phone for item in self.phones if item.phone not in symbols]:
+            raise InputError(f"the phone {unknown[0]} has no symbol in {alphabet}; take {ARPABET}, the model's own")
+        return replace(self, phones=tuple(replace(item, phone=symbols[item.phone]) for item in self.phones))
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"},

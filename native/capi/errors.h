@@ -2,7 +2,9 @@
 
 #pragma once
 
+#include <exception>
 #include <new>
+#include <string>
 #include <string>
 
 #include "../common/result.h"
@@ -24,6 +26,8 @@ int Checked(Check check) {
     return Code(check());
   } catch (const std::bad_alloc&) {
     return Fail(kNoMemory);
+  } catch (const std::exception& error) {
+    return Fail({ErrorCode::kInvalidArgument, std::string("the call failed: ") + error.what()});
   }
 }
 

@@ -51,6 +51,14 @@ int64_t Copied(char* text, size_t capacity, Make make) {
   return code < 0 ? code : size;
 }
 
+const tetraphone::Error kNull{tetraphone::ErrorCode::kInvalidArgument,
+                              "a result, an option or a name is null; give it"};
+
+template <typename... Pointer>
+bool AnyNull(const Pointer*... pointers) {
+  return ((pointers == nullptr) || ...);
+}
+
 template <typename T>
 void Assign(T from, T* to) {
   *to = from;
@@ -62,19 +70,26 @@ void Assign(const char*, std::shared_ptr<const tetraphone::Grammar>*) {}
 TETRAPHONE_C_ABI int64_t tetraphone_format_result(const tetraphone_result* result, const char* format,
                                                   const char* alphabet, int first, char* text, size_t capacity) {
   return Copied(text, capacity, [&]() -> Result<std::string> {
+    if (AnyNull(result, format, alphabet)) return kNull;
     if (Failure failure = tetraphone::CheckSize(*result, "tetraphone_result")) return *failure;
+    if (AnyNull(result->recording)) return kNull;
     const auto found = tetraphone::FindResultFormat(format);
     if (!found) return found.error();
     Recognition recognition{result->recording, result->duration, {}};
     for (size_t i = 0; i < result->tier_count; ++i) {
       const tetraphone_tier& given = result->tiers[i];
+      if (AnyNull(given.name)) return kNull;
       Tier tier{given.name, {}};
       for (const tetraphone_interval* at = given.intervals; at != given.intervals + given.count; ++at) {
+        if (AnyNull(at->label)) return kNull;
         tier.intervals.push_back({at->label, at->start, at->end, at->confidence});
       }
       recognition.tiers.push_back(std::move(tier));
     }
-    for (size_t i = 0; i < result->problem_count; ++i) recognition.problems.emplace_back(result->problems[i]);
+    for (size_t i = 0; i < result->problem_count; ++i) {
+      if (AnyNull(result->problems[i])) return kNull;
+      recognition.problems.emplace_back(result->problems[i]);
+    }
     return tetraphone::FormatResult(recognition, **found, alphabet, first != 0);
   });
 }
@@ -82,6 +97,7 @@ TETRAPHONE_C_ABI int64_t tetraphone_format_result(const tetraphone_result* resul
 TETRAPHONE_C_ABI int64_t tetraphone_settings_text(const char* model, const tetraphone_stream_options* options,
                                                   const char* alphabet, char* text, size_t capacity) {
   return Copied(text, capacity, [&]() -> Result<std::string> {
+    if (AnyNull(model, options, alphabet)) return kNull;
     if (Failure failure = tetraphone::CheckSize(*options, "tetraphone_stream_options")) return *failure;
     tetraphone::StreamOptions how;
 #define TETRAPHONE_ASSIGN(kind, name, ...) Assign(options->name, &how.decoder.name);

@@ -77,12 +77,22 @@ Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, 
   return jobs;
 }
 
-Failure KeepApart(std::vector<Job>* jobs) {
-  std::map<std::string, std::string> taken;
+Failure KeepApart(const std::string& settings, std::vector<Job>* jobs) {
+  // Capital letters of ASCII count as small ones, since some disks do not tell them apart.
+  const auto place = [](const std::string& path) {
+    std::string small = PathOf(path).lexically_normal().u8string();
+    for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return small;
+  };
+  std::map<std::string, std::string> taken{{place(settings), ""}};
   std::vector<Job> kept;
   for (Job& job : *jobs) {
     const std::string recording = PathOf(job.recording).lexically_normal().u8string();
-    const auto [before, is_new] = taken.emplace(job.result, recording);
+    const auto [before, is_new] = taken.emplace(place(job.result), recording);
+    if (!is_new && before->second.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "the result of " + recording + " would replace " + settings +
+                                                    "; give the recording another name"};
+    }
     if (!is_new && before->second != recording) {
       return Error{ErrorCode::kInvalidArgument, before->second + " and " + recording + " would both have the result " +
                                                     job.result + "; name a folder above both, or write to two folders"};
@@ -101,7 +111,8 @@ bool Exists(const std::string& path) {
 bool IsFresh(const Job& job, const std::string& settings) {
   std::error_code none, unknown;
   const auto made = fs::last_write_time(PathOf(job.result), none);
-  if (none) return false;
+  if (none || !fs::is_regular_file(PathOf(job.result), unknown)) return false;
+  if (fs::file_size(PathOf(job.result), unknown) == 0) return false;  // what a loss of power may have left
   for (const std::string& source : {job.recording, settings}) {
     const auto changed = fs::last_write_time(PathOf(source), unknown);
     if (unknown || made < changed) return false;

@@ -24,8 +24,9 @@ struct Jobs {
 // The recordings that are named, and those below folders that are named. Hidden files and links to folders are passed
 // over. With an `output` folder the place of each result in it, with this suffix (README.md, "Folders of results").
 Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, const std::string& suffix);
-// Refuses two recordings of one result. A recording that is named twice is kept once.
-Failure KeepApart(std::vector<Job>* jobs);
+// Refuses two recordings of one result, and one whose result would be the folder's settings. A recording that is named
+// twice is kept once.
+Failure KeepApart(const std::string& settings, std::vector<Job>* jobs);
 
 bool Exists(const std::string& path);
 // Whether there is a result that is not older than its recording and than the folder's settings.

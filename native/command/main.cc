@@ -66,7 +66,7 @@ void Session::Begin(const Job& job) {
 
 Failure Session::Write(const std::string& text) {
   Failure failure = result_.empty() ? Print(text) : WriteWhole(result_, text);
-  stuck_ = failure.has_value();
+  stuck_ = failure.has_value() && result_.empty();  // standard output will not take the next one either
   return failure;
 }
 
@@ -189,7 +189,7 @@ int RecognizeAll(const CommandOptions& options, Session* session) {
   std::vector<Job>& jobs = listed.jobs;
   std::string settings;
   if (!options.output.empty()) {
-    if (const Failure failure = KeepApart(&jobs)) WrongUsage(failure->message);
+    if (const Failure failure = KeepApart(options.output + "/" + kSettingsFile, &jobs)) WrongUsage(failure->message);
     const auto prepared = PrepareOutput(options, jobs);
     if (!prepared) return Fail(prepared.error().message);
     settings = *prepared;

@@ -62,7 +62,7 @@ constexpr OptionRow kOptionRows[] = {
 #undef TETRAPHONE_ROW
 };
 
-// Who sets options by a row (command/main.cc, capi/recognizer_c.cc) knows one file and gives no flag to a switch.
+// Who sets options by a row (command/options.cc, capi/recognizer_c.cc) knows one file and gives no flag to a switch.
 constexpr bool CanBeSet() {
   for (const OptionRow& row : kOptionRows) {
     if (row.kind == OptionKind::kFile && std::string_view(row.name) != "grammar") return false;

@@ -19,13 +19,13 @@ std::uint32_t ContextTree::Read(Bytes* bytes, std::size_t features, std::size_t 
   if (depth > kDeepest) bytes->Fail();
   if (kind == 0 || bytes->failed()) return ReadLeaf(bytes, symbols);
   Node node{static_cast<std::int32_t>(kind) - 1};
-  std::vector<Branch> branches(bytes->Count());
+  const std::uint32_t count = bytes->Count();
+  std::vector<Branch> branches;  // grows as they are read: the count is not to be trusted with memory
   std::uint32_t least = 0;
-  for (Branch& branch : branches) {
-    branch.value = static_cast<std::uint16_t>(bytes->Number(least, 0xFFFF));
-    least = branch.value + 1u;
-    branch.node = Read(bytes, features, symbols, depth + 1);
-    if (bytes->failed()) break;
+  while (branches.size() < count && !bytes->failed()) {
+    const auto value = static_cast<std::uint16_t>(bytes->Number(least, 0xFFFF));
+    least = value + 1u;
+    branches.push_back({value, Read(bytes, features, symbols, depth + 1)});
   }
   node.rest = Read(bytes, features, symbols, depth + 1);
   node.first = static_cast<std::uint32_t>(branches_.size());

@@ -11,6 +11,7 @@
 namespace tetraphone {
 namespace {
 
+constexpr int kResults = 1;  // another number whenever the same model and options give other results
 constexpr std::uint64_t kStart = 0xCBF29CE484222325, kPrime = 0x100000001B3;  // FNV-1a of 64 bits
 
 // Of a file's bytes: its hash and its size. It tells files apart, not forgeries.
@@ -40,7 +41,7 @@ Result<std::string> SettingsText(const std::string& model, const std::string& gr
   const Result<std::string> digest = Digest(model);
   const Result<std::string> rules = grammar.empty() ? Result<std::string>(std::string()) : Digest(grammar);
   if (!digest || !rules) return digest ? rules.error() : digest.error();
-  std::string json = "{\"model\": \"" + *digest + "\", \"grammar\": \"" + *rules + "\"";
+  std::string json = "{\"results\": " + std::to_string(kResults) + ", \"model\": \"" + *digest + "\", \"grammar\": \"" + *rules + "\"";
 #define TETRAPHONE_APPEND(kind, name, ...) Append(json, #name, options.decoder.name);
   TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_APPEND)
 #undef TETRAPHONE_APPEND

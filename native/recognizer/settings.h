@@ -9,7 +9,7 @@
 
 namespace tetraphone {
 
-// One line of JSON: digests of the model's file and of the grammar's, if its name is not empty, the decoder's options,
+// One line of JSON: a number that changes with what a version makes of recordings, digests of the model's file and of the grammar's, if its name is not empty, the decoder's options,
 // the channel and the alphabet. Results of equal settings are equal. Both commands keep it in a folder of results
 // (README.md, "Folders of results").
 constexpr char kSettingsFile[] = "tetraphone.json";

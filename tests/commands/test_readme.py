@@ -21,7 +21,7 @@ from tetraphone.train.data import store as data
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     path
-    for folder in (".", "android_demo", "benchmarks", "models", "native", "tests", "train")
+    for folder in (".", "android_demo", "benchmarks", "docs", "models", "native", "tests", "train")
     for path in (ROOT.glob("*.md") if folder == "." else (ROOT / folder).rglob("*.md"))
     if path.name != "CHANGELOG.md"
 )
@@ -46,6 +46,8 @@ def words_of(line: str) -> list[str]:
     try:
         words = shlex.split(line, comments=True)
     except ValueError:
+        return []
+    if words[:1] == ["pip"]:
         return []
     while words and Path(words[0]).name not in PROGRAMS:
         words = words[1:]

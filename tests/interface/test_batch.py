@@ -151,8 +151,8 @@ def test_several_are_printed_in_their_order(speech: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (("a/1.wav", "b/1.wav", "--output", "out"), "would have one result, 1; name a folder above both"),
-        (("a", "b", "--output", "out"), "would have one result, 1"),
+        (("a/1.wav", "b/1.wav", "--output", "out"), "would both have the result out/1.txt; name a folder above both"),
+        (("a", "b", "--output", "out"), "would both have the result out/1.txt"),
         (("a", "--format", "textgrid"), ""),
         (("a", "b", "--format", "textgrid"), "holds one recording; give --output DIR"),
         (("a", "--format", "doc"), "there is no format doc; give one of text"),
@@ -232,3 +232,34 @@ def test_two_commands_do_not_work_in_one_folder(speech: Path, tmp_path: Path) ->
         pass
     with batch.results_folder(output, "{}", jobs, False):
         pass
+
+
+def test_a_result_that_would_replace_the_settings_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("tetraphone.wav", "Tetraphone.wav"):
+        (tmp_path / name).write_bytes(MEASURE.read_bytes())
+        with pytest.raises(SystemExit) as stopped:
+            main(["recognize", str(tmp_path / name), "--output", str(tmp_path / "out"), "--format", "json"])
+        assert stopped.value.code == 2
+        assert "would replace" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_recording_with_too_long_a_name_does_not_keep_the_others(tmp_path: Path) -> None:
+    sound = tmp_path / "sound"
+    sound.mkdir()
+    for name in ("a" * 251 + ".wav", "b.wav"):
+        (sound / name).write_bytes(MEASURE.read_bytes())
+    assert main(["recognize", str(sound), "--output", str(tmp_path / "out"), "--format", "textgrid"]) == 1
+    assert (tmp_path / "out" / "b.TextGrid").stat().st_size > 100
+
+
+def test_a_folder_in_a_results_place_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.wav").write_bytes(MEASURE.read_bytes())
+    command = ["recognize", str(tmp_path / "a.wav"), "--output", str(tmp_path / "out"), "--format", "json"]
+    assert main(command) == 0
+    (tmp_path / "out" / "a.json").unlink()
+    (tmp_path / "out" / "a.json").mkdir()
+    assert main(command) == 1
+    assert "a.json" in capsys.readouterr().err

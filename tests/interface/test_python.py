@@ -1,18 +1,21 @@
 """What `import tetraphone` offers, on the model and the recording that ship."""
 
 import asyncio
+import ctypes
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
 
 import tetraphone
+from tetraphone.common.native import failure, library
 from tetraphone.sound.audio import Samples
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
@@ -189,3 +192,36 @@ def test_a_closed_model_says_so_and_its_streams_go_on(sound: tuple[Samples, int]
         model.recognize(MEASURE)
     with pytest.raises(tetraphone.InputError, match="closed"):
         list(stream)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("no channel 0.5", lambda model: model.recognize(np.zeros(800), 16000, channel=0.5)),
+        ("no channel '0'", lambda model: model.recognize(np.zeros(800), 16000, channel="0")),
+        ("3 dimensions", lambda model: model.recognize(np.zeros((800, 2, 2)), 16000, channel=0)),
+        ("no array of one shape", lambda model: model.recognize([[0.0, 0.0], [0.0]], 16000, channel=0)),
+        ("one array", lambda model: model.stream(np.zeros((800, 2)), 16000)),
+        ("no alphabet sampa", lambda model: model.recognize(np.zeros(800), 16000).in_alphabet("sampa")),
+    ],
+)
+def test_what_is_no_sound_channel_or_alphabet_is_named(sentence: str, wrong: Callable[[Any], object]) -> None:
+    with tetraphone.load() as model, pytest.raises(tetraphone.InputError, match=sentence):
+        wrong(model)
+
+
+def test_a_phone_without_a_symbol_is_no_silent_mixture() -> None:
+    result = tetraphone.Recognition("samples", 1.0, (tetraphone.TimedPhone("kcl", 0.0, 0.1, 0.5),))
+    with pytest.raises(tetraphone.InputError, match="kcl has no symbol"):
+        _ = result.ipa
+
+
+def test_a_null_is_an_error_of_the_c_abi() -> None:
+    """Not an abort."""
+    room = ctypes.create_string_buffer(100), ctypes.c_size_t(100)
+    for call in (
+        lambda: library().tetraphone_format_result(None, b"json", b"ipa", 1, *room),
+        lambda: library().tetraphone_settings_text(None, None, None, *room),
+    ):
+        assert call() < 0
+        assert "null" in str(failure())

@@ -219,14 +219,18 @@ def test_phones_without_ipa_are_named_before_anything_is_heard(model: Path, tmp_
     assert not (tmp_path / "out").exists()
 
 
-def test_a_result_that_cannot_be_written_ends_the_work(model: Path, corpus: Path, tmp_path: Path) -> None:
+def test_results_that_cannot_be_written_are_named_each(model: Path, corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(model, "-f", "json", "-o", out, corpus / "b.wav").returncode == 0
     command = f"ulimit -f 0; exec {COMMAND} --model {model} -f json -o {out} {corpus}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    says = f"cannot write {out}/A.json: File too large; raise the limit of the size of files (ulimit -f)"
-    assert (done.returncode, done.stderr) == (1, f"tetraphone-recognize: {says}\n")
-    assert sorted(path.name for path in out.iterdir()) == ["b.json", "tetraphone.json"]
+    says = [
+        f"tetraphone-recognize: cannot write {out}/{name}.json: File too large; "
+        "raise the limit of the size of files (ulimit -f)"
+        for name in ("A", "deep/er/b")
+    ]
+    assert (done.returncode, done.stderr.splitlines()) == (1, says)
+    assert sorted(path.name for path in out.rglob("*") if path.is_file()) == ["b.json", "tetraphone.json"]
     (tmp_path / "file").write_text("")
     done = run(model, "-o", tmp_path / "file" / "out", corpus)
     assert done.stderr.startswith(
@@ -272,3 +276,21 @@ def test_many_recordings_take_no_more_memory_than_few(model: Path, tmp_path: Pat
     assert len(list((tmp_path / "out").glob("*.TextGrid"))) == 1501
     assert few > 1000
     assert many - few < 4000, "the names alone: two kilobytes a recording at most"
+
+
+def test_what_no_result_is_is_not_taken_for_one(model: Path, corpus: Path, tmp_path: Path) -> None:
+    """The settings, a folder, and what a loss of power left."""
+    sound = tmp_path / "Tetraphone.wav"
+    sound.write_bytes((corpus / "b.wav").read_bytes())
+    done = run(model, "-f", "json", "-o", tmp_path / "new", sound)
+    assert (done.returncode, "would replace" in done.stderr) == (2, True)
+    out = tmp_path / "out"
+    assert run(model, "-f", "json", "-o", out, corpus / "b.wav").returncode == 0
+    whole = (out / "b.json").read_bytes()
+    (out / "b.json").write_bytes(b"")
+    assert run(model, "-f", "json", "-o", out, corpus / "b.wav").returncode == 0
+    assert (out / "b.json").read_bytes() == whole
+    (out / "b.json").unlink()
+    (out / "b.json").mkdir()
+    done = run(model, "-f", "json", "-o", out, corpus / "b.wav")
+    assert (done.returncode, "cannot write" in done.stderr) == (1, True)
