@@ -37,7 +37,7 @@ def find_model(model: str | Path | None = None) -> Path:
             raise InputError(f"no model ships with this version and {DEMO} holds none; run `make demo` or give --model")
         return found[0]
     path = shipped.get(str(model), Path(model))
-    if not path.suffix and not path.exists():
+    if not path.suffix and not os.path.exists(path):
         names = f"one of {', '.join(shipped)}, or " if shipped else ""
         raise InputError(f"there is no model {model}; give {names}the path of a file")
     return path

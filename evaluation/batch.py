@@ -83,7 +83,7 @@ def find_jobs(names: Sequence[str]) -> tuple[list[Job], list[str]]:
     faults: list[str] = []
     for name in names:
         path, before = Path(name), len(jobs) + len(faults)
-        if path.is_dir():
+        if os.path.isdir(path):
             jobs += (Job(item, item.relative_to(path).with_suffix("")) for item in _below(path, faults))
             if len(jobs) + len(faults) == before:
                 faults.append(f"the folder {name} holds no recording, by the ending of its name; name its recordings")

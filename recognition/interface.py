@@ -105,8 +105,8 @@ def _channel(recording: Samples, channel: int) -> Samples:
         raise InputError("the samples are no array of one shape; give [frames] or [frames, channels]") from error
     if samples.ndim not in (1, 2):
         raise InputError(f"the samples have {samples.ndim} dimensions; give [frames] or [frames, channels]")
-    columns = samples.reshape(len(samples), -1)
-    if not isinstance(channel, int) or not 0 <= channel < columns.shape[1]:
+    columns = samples[:, None] if samples.ndim == 1 else samples
+    if not isinstance(channel, int | np.integer) or not 0 <= channel < columns.shape[1]:
         raise InputError(f"the samples have no channel {channel!r}; give one below {columns.shape[1]}, counted from 0")
     found: Samples = columns[:, channel]
     return found
@@ -140,7 +140,7 @@ class Model:
 
         Args:
             recording: a file that libsndfile reads ("-" is standard input), or samples.
-            rate: of samples, in Hz; any from 1 to 768,000. A file knows its own.
+            rate: of samples, in Hz; any from 1,000 to 768,000. A file knows its own.
             channel: the one to recognise, counted from 0; by default the mean of all.
             options: how to decode; by default those of the model.
 

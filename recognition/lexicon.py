@@ -8,11 +8,12 @@ with Lexicon.load() as lexicon:
 import ctypes
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import failure, library
+
+from .handle import Handle
 
 SHIPPED = Path(__file__).parent.parent / "models" / "english.lexicon"
 ROOM = 4096
@@ -22,11 +23,10 @@ Pronunciation = tuple[str, ...]
 """Phones of ARPABET, vowels with the digit of their stress: 1 primary, 2 secondary, 0 none."""
 
 
-class Lexicon:
-    """A loaded lexicon; close it, or use `with`."""
+class Lexicon(Handle):
+    """A loaded lexicon, for any number of threads; close it, or use `with`."""
 
-    def __init__(self, handle: int) -> None:
-        self._handle = ctypes.c_uint64(handle)
+    _close = "tetraphone_lexicon_close"
 
     @classmethod
     def load(cls, path: Path = SHIPPED) -> Self:
@@ -47,26 +47,13 @@ class Lexicon:
         return [tuple(line.split()) for line in self._ask("find", word).splitlines()]
 
     def guess(self, word: str) -> Pronunciation:
-        """What the spelling of a word says; empty where it has a letter that the lexicon does not know."""
+        """What the spelling of a word says; empty where it has a letter that the lexicon does not
+        know, or more than 64."""
         return tuple(self._ask("guess", word).split())
 
     def __len__(self) -> int:
         """The number of its words."""
         return _checked(library().tetraphone_lexicon_words(self._handle))
-
-    def close(self) -> None:
-        """Gives its memory back; whatever is asked later is an error. Closing twice does nothing."""
-        if self._handle:
-            library().tetraphone_lexicon_close(self._handle)
-            self._handle = ctypes.c_uint64(0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _ask(self, function: str, word: str) -> str:
         text = word.lower().encode("utf-8", "surrogatepass")

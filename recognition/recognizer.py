@@ -14,8 +14,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,8 @@ from tetraphone.common.native import failure, int32, library
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 from tetraphone.sound.features import Frames
+
+from .handle import Handle
 
 PIECE = 256
 """Items that one call of the library returns at most."""
@@ -158,35 +159,7 @@ class StreamOptions:
         return options
 
 
-class _Handle:
-    """A handle of the C library, closed once."""
-
-    _close: str
-    _handle = ctypes.c_uint64(0)
-
-    def __init__(self, handle: int) -> None:
-        self._handle = ctypes.c_uint64(handle)
-
-    def close(self) -> None:
-        """Frees the object; later calls raise InputError. Safe while another thread is in a call."""
-        handle, self._handle = self._handle, ctypes.c_uint64(0)
-        if handle:
-            getattr(library(), self._close)(handle)
-
-    def __reduce__(self) -> str:
-        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled; load the file again")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        self.close()
-
-
-class Recognizer(_Handle):
+class Recognizer(Handle):
     """A loaded model, for any number of streams in any threads."""
 
     _close = "tetraphone_recognizer_close"
@@ -272,7 +245,7 @@ class Recognizer(_Handle):
             return stream.poll()
 
 
-class Stream(_Handle):
+class Stream(Handle):
     """One source of sound. Calls from several threads wait for one another."""
 
     _close = "tetraphone_stream_close"

@@ -5,7 +5,6 @@
 #include <exception>
 #include <new>
 #include <string>
-#include <string>
 
 #include "../common/result.h"
 

@@ -225,3 +225,11 @@ def test_a_null_is_an_error_of_the_c_abi() -> None:
     ):
         assert call() < 0
         assert "null" in str(failure())
+
+
+def test_a_channel_of_an_array_by_any_whole_number(sound: tuple[Samples, int], model: tetraphone.Model) -> None:
+    samples, rate = sound
+    both = np.stack([np.zeros_like(samples), samples], 1)
+    assert model.recognize(both, rate, channel=np.int64(1)).phones == model.recognize(samples, rate).phones
+    for empty in (np.zeros(0), np.zeros((0, 2))):
+        assert model.recognize(empty, rate, channel=0).phones == ()
