@@ -153,7 +153,11 @@ class Recognize:
                     failed += 1
                     report(outcome.fault)
                     continue
-                problems += outcome.result.problems
+                if output is not None and not self.json:  # at once: an interrupted run must not keep them to itself
+                    for line in problem_lines({"problems": outcome.result.problems}):
+                        say(line)
+                else:
+                    problems += outcome.result.problems
                 if output is None:
                     self._write(outcome.result, format.name, first)
                     first = False

@@ -15,6 +15,7 @@ import pytest
 from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.evaluation import batch
+from tetraphone.evaluation.batch import Job, Output
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
 
@@ -263,3 +264,25 @@ def test_a_folder_in_a_results_place_is_no_result(tmp_path: Path, capsys: pytest
     (tmp_path / "out" / "a.json").mkdir()
     assert main(command) == 1
     assert "a.json" in capsys.readouterr().err
+
+
+def test_what_is_missing_of_a_recording_is_told_when_it_is_done(
+    speech: Path, tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not behind the last one, which an interrupted run never reaches."""
+    (speech / "0.wav").write_bytes(MEASURE.read_bytes()[:50000])
+    monkeypatch.setattr(Output, "path", interrupted_at(speech / "3.wav"))
+    code, _, err = run(speech, "--output", tmp_path / "out", "--jobs", 1)
+    assert code == 130
+    assert len([line for line in err.splitlines() if "cut short" in line]) == 1
+
+
+def interrupted_at(recording: Path) -> Callable[[Output, Job], Path]:
+    path = Output.path
+
+    def interrupted(output: Output, job: Job) -> Path:
+        if job.recording == recording and (output.folder / "0.txt").exists():
+            raise KeyboardInterrupt
+        return path(output, job)
+
+    return interrupted
