@@ -34,7 +34,7 @@ TEST_F(Settings, AreOneLineOfJson) {
   options.decoder.phone_bonus = -0.5;
   // The hash is that of FNV's authors for "foobar".
   EXPECT_EQ(*SettingsText(File("model", "foobar"), File("empty", ""), options, "ipa"),
-            "{\"model\": \"85944171f73967e8-6\", \"grammar\": \"cbf29ce484222325-0\", \"beam\": 8, "
+            "{\"results\": 1, \"model\": \"85944171f73967e8-6\", \"grammar\": \"cbf29ce484222325-0\", \"beam\": 8, "
             "\"grammar_scale\": 0.3, \"phone_bonus\": -0.5, \"context\": 2, \"blank_shift\": 0, \"channel\": -1, "
             "\"alphabet\": \"ipa\"}\n");
 }
