@@ -19,6 +19,7 @@ from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.preparation import synthesize
 from tetraphone.evaluation import calibrate as calibration
 from tetraphone.quant.quantize import load
+from tetraphone.recognition.lexicon import Lexicon
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.reproduction import experiments
@@ -80,6 +81,19 @@ def bigram_output(world: World) -> None:
     found = world.json("corpus", "bigram", world.corpus, "--output", world.folder / "b.fst")
     assert found["grammar"] == str(world.folder / "b.fst")
     assert len((world.folder / "b.fst").read_text().split("\n")) > 40
+
+
+@row("corpus lexicon", "--output")
+def lexicon_output(world: World) -> None:
+    words = world.folder / "words.dict"
+    words.write_text("tea T IY1\ntea(2) T EY1\ntee T IY1\n")
+    found = world.json("corpus", "lexicon", words, "--output", world.folder / "words.lexicon")
+    assert found["words"] == 2
+    with Lexicon.load(world.folder / "words.lexicon") as lexicon:
+        assert lexicon.find("tea") == [("T", "IY1"), ("T", "EY1")]
+    code, _, err = world.run("corpus", "lexicon", words, "--output", world.folder / "words.json")
+    assert code == 1
+    assert "would hold a lexicon; give a name that ends in .lexicon" in err
 
 
 @row("corpus prepare", "--phones", "--keep-silences")

@@ -69,6 +69,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "corpus synthesize": ("there",),
     "corpus prepare": ("jsonl", "here", "there"),
     "corpus bigram": ("here", "--output", "there"),
+    "corpus lexicon": ("here", "--output", "there"),
     "corpus clean": ("here", "--model", "model.pte", "--output", "there"),
     "train": ("here", "--output", "there"),
     "evaluate": ("model.pt", "here"),

@@ -85,7 +85,7 @@ def test_command_gives_the_phones_of_python(model: Path, recordings: list[Path])
     done = run(command, "--model", model, "--json", *recordings)
     assert done.returncode == 0, done.stderr
     loaded = load_model(model)
-    expected = [recognize(path, loaded) for path in recordings]
+    expected = [recognize(path, loaded).as_dict() for path in recordings]
     assert [json.loads(line) for line in done.stdout.splitlines()] == expected
     assert sum(len(item["phones"]) for item in expected) > 20
 
