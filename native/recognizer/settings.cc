@@ -41,7 +41,8 @@ Result<std::string> SettingsText(const std::string& model, const std::string& gr
   const Result<std::string> digest = Digest(model);
   const Result<std::string> rules = grammar.empty() ? Result<std::string>(std::string()) : Digest(grammar);
   if (!digest || !rules) return digest ? rules.error() : digest.error();
-  std::string json = "{\"results\": " + std::to_string(kResults) + ", \"model\": \"" + *digest + "\", \"grammar\": \"" + *rules + "\"";
+  std::string json = "{\"results\": " + std::to_string(kResults) + ", \"model\": \"" + *digest;
+  json += "\", \"grammar\": \"" + *rules + "\"";
 #define TETRAPHONE_APPEND(kind, name, ...) Append(json, #name, options.decoder.name);
   TETRAPHONE_DECODER_OPTIONS(TETRAPHONE_APPEND)
 #undef TETRAPHONE_APPEND
