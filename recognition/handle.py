@@ -1,10 +1,28 @@
-"""Objects of the C library, known by numbers."""
+"""What calls of the C library have in common: names of files, errors, and objects that are known by numbers."""
 
 import ctypes
+import os
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tetraphone.common.native import library
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import failure, library
+
+
+def path_bytes(path: Path) -> bytes:
+    """A file's name for the library. Raises InputError: it contains a zero byte."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
+    return name
+
+
+def checked(number: int) -> int:
+    """What a function of the library returned. Raises InputError: it is an error's code."""
+    if number < 0:
+        raise failure()
+    return number
 
 
 class Handle:

@@ -6,14 +6,12 @@ with Lexicon.load() as lexicon:
 """
 
 import ctypes
-import os
 from pathlib import Path
 from typing import Self
 
-from tetraphone.common.errors import InputError
 from tetraphone.common.native import failure, library
 
-from .handle import Handle
+from .handle import Handle, checked, path_bytes
 
 SHIPPED = Path(__file__).parent.parent / "models" / "english.lexicon"
 ROOM = 4096
@@ -35,10 +33,7 @@ class Lexicon(Handle):
         Raises:
             InputError: it cannot be read, is no lexicon, of another version, or damaged.
         """
-        name = os.fsencode(path)
-        if b"\0" in name:
-            raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
-        if not (handle := library().tetraphone_lexicon_load(name)):
+        if not (handle := library().tetraphone_lexicon_load(path_bytes(path))):
             raise failure()
         return cls(handle)
 
@@ -53,7 +48,7 @@ class Lexicon(Handle):
 
     def __len__(self) -> int:
         """The number of its words."""
-        return _checked(library().tetraphone_lexicon_words(self._handle))
+        return checked(library().tetraphone_lexicon_words(self._handle))
 
     def _ask(self, function: str, word: str) -> str:
         text = word.lower().encode("utf-8", "surrogatepass")
@@ -63,13 +58,7 @@ class Lexicon(Handle):
         size = ROOM
         while True:
             lines = ctypes.create_string_buffer(size)
-            needed = _checked(ask(self._handle, text, lines, ctypes.c_size_t(size)))
+            needed = checked(ask(self._handle, text, lines, ctypes.c_size_t(size)))
             if needed < size:
                 return lines.value.decode("ascii")
             size = needed + 1
-
-
-def _checked(number: int) -> int:
-    if number < 0:
-        raise failure()
-    return number

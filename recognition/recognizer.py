@@ -10,7 +10,6 @@ It needs neither torch nor ExecuTorch's Python runtime. native/recognizer/recogn
 """
 
 import ctypes
-import os
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 from tetraphone.sound.features import Frames
 
-from .handle import Handle
+from .handle import Handle, checked, path_bytes
 
 PIECE = 256
 """Items that one call of the library returns at most."""
@@ -85,23 +84,10 @@ class _Phone(ctypes.Structure):
     )
 
 
-def _path(path: Path) -> bytes:
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
-    return name
-
-
-def _check(code: int) -> int:
-    if code < 0:
-        raise failure()
-    return code
-
-
 def _defaults() -> Any:
     """The library's defaults, which stand in C++ alone (native/common/fields.h)."""
     options = empty("stream_option")
-    _check(library().tetraphone_default_options(ctypes.byref(options)))
+    checked(library().tetraphone_default_options(ctypes.byref(options)))
     return options
 
 
@@ -140,7 +126,7 @@ class StreamOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        _check(library().tetraphone_check_options(ctypes.byref(self._native())))
+        checked(library().tetraphone_check_options(ctypes.byref(self._native())))
 
     def native(self, bands: bool, scores: bool) -> Any:
         """The options as a structure of the C library."""
@@ -152,7 +138,7 @@ class StreamOptions:
         options = _defaults()
         for name, value in vars(self).items():
             if isinstance(value, str | Path):
-                setattr(options, name, _path(Path(value)))
+                setattr(options, name, path_bytes(Path(value)))
             else:
                 whole = isinstance(getattr(options, name), int)
                 setattr(options, name, int32(name, value) if whole else value)
@@ -169,7 +155,7 @@ class Recognizer(Handle):
             raise failure()
         super().__init__(handle)
         told = empty("model_info")
-        _check(library().tetraphone_recognizer_info(self._handle, ctypes.byref(told)))
+        checked(library().tetraphone_recognizer_info(self._handle, ctypes.byref(told)))
         names = [row.name.decode() for row in fields_of("model_info")]
         self.info: dict[str, Any] = {name: getattr(told, name) for name in names}
         """What is told of the model: numbers by their names in `native/common/fields.h`, which says what they are."""
@@ -183,17 +169,17 @@ class Recognizer(Handle):
         Raises:
             InputError: the file is missing, damaged, not a model, or of another version.
         """
-        return cls(library().tetraphone_recognizer_load(_path(path)))
+        return cls(library().tetraphone_recognizer_load(path_bytes(path)))
 
     @classmethod
     def from_bytes(cls, content: bytes | bytearray | memoryview, name: str) -> "Recognizer":
         """A model from a copy of these bytes; `name` appears in errors, which are those of `load`."""
         copy = bytes(content)
-        return cls(library().tetraphone_recognizer_load_bytes(copy, ctypes.c_size_t(len(copy)), _path(Path(name))))
+        return cls(library().tetraphone_recognizer_load_bytes(copy, ctypes.c_size_t(len(copy)), path_bytes(Path(name))))
 
     def _symbol(self, index: int) -> str:
         symbol = ctypes.create_string_buffer(64)
-        _check(library().tetraphone_phone_symbol(self._handle, index, symbol, ctypes.c_size_t(len(symbol))))
+        checked(library().tetraphone_phone_symbol(self._handle, index, symbol, ctypes.c_size_t(len(symbol))))
         return symbol.value.decode("utf-8", "replace")
 
     @property
@@ -275,22 +261,22 @@ class Stream(Handle):
         pointer = values.ctypes.data_as(ctypes.c_void_p)
         frames = ctypes.c_size_t(len(values))
         hertz = ctypes.c_int32(int32("rate", rate))
-        _check(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
+        checked(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
 
     def finish(self) -> None:
         """Ends the sound; provisional phones become final."""
-        _check(library().tetraphone_stream_finish(self._handle))
+        checked(library().tetraphone_stream_finish(self._handle))
 
     def reset(self) -> None:
         """Returns the stream to its initial state."""
-        _check(library().tetraphone_stream_reset(self._handle))
+        checked(library().tetraphone_stream_reset(self._handle))
 
     def poll(self) -> list[TimedPhone]:
         """New final phones, which no later sound can change; each is returned once."""
         found: list[_Phone] = []
         while True:
             phones = (_Phone * PIECE)()
-            count = _check(library().tetraphone_stream_poll(self._handle, phones, ctypes.c_size_t(PIECE)))
+            count = checked(library().tetraphone_stream_poll(self._handle, phones, ctypes.c_size_t(PIECE)))
             if not count:
                 return self._timed(found)
             found += phones[:count]
@@ -298,19 +284,19 @@ class Stream(Handle):
     def provisional(self) -> list[TimedPhone]:
         """The phones that would follow if the stream ended now."""
         found = (_Phone * PIECE)()
-        count = _check(library().tetraphone_stream_provisional(self._handle, found, ctypes.c_size_t(PIECE)))
+        count = checked(library().tetraphone_stream_provisional(self._handle, found, ctypes.c_size_t(PIECE)))
         return self._timed(found[:count])
 
     @property
     def paused(self) -> bool:
         """Whether the speaker pauses: phones were recognised, but none in the last `StreamOptions.pause` seconds."""
-        return bool(_check(library().tetraphone_stream_paused(self._handle)))
+        return bool(checked(library().tetraphone_stream_paused(self._handle)))
 
     @property
     def seconds(self) -> float:
         """Seconds of sound that the stream has taken."""
         seconds = ctypes.c_double()
-        _check(library().tetraphone_stream_seconds(self._handle, ctypes.byref(seconds)))
+        checked(library().tetraphone_stream_seconds(self._handle, ctypes.byref(seconds)))
         return seconds.value
 
     def bands(self) -> Frames:
@@ -325,7 +311,7 @@ class Stream(Handle):
         call, found = getattr(library(), function), [np.empty(0, np.float32)]
         while True:
             buffer = np.empty(PIECE * width, np.float32)  # whole frames, so that threads may take turns
-            count = _check(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
+            count = checked(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
             if not count:
                 return np.concatenate(found).reshape(-1, width)
             found.append(buffer[:count])

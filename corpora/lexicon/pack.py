@@ -37,9 +37,9 @@ def pack(dictionary: Mapping[str, Sequence[Chunk]]) -> bytes:
     Raises:
         InputError: a word is too long, or has too many pronunciations or phones.
     """
-    words = sorted(dictionary, key=lambda word: word.encode("latin-1", "replace"))
-    for word in words:
-        _check(word, dictionary[word])
+    for word, pronunciations in dictionary.items():
+        _check(word, pronunciations)
+    words = sorted(dictionary)
     entries = [(word, spoken) for word in words for spoken in dictionary[word]]
     return _Packer(words, dictionary, align_spellings(entries)).lexicon()
 

@@ -64,8 +64,9 @@ def _alike(entries: Sequence[tuple[str, Chunk]]) -> dict[str, Counter[Chunk]]:
 
 def _costs(counts: dict[str, Counter[Chunk]]) -> Costs:
     return {
-        letter: {chunk: -math.log2(n / sum(seen.values())) for chunk, n in seen.items()}
+        letter: {chunk: -math.log2(n / total) for chunk, n in seen.items()}
         for letter, seen in counts.items()
+        for total in (seen.total(),)
     }
 
 

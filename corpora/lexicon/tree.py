@@ -1,7 +1,7 @@
 """Learns the trees of a lexicon: which symbol is how likely in a context (native/lexicon/context_tree.h)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,10 @@ class Node:
     """Asks for a feature of the context."""
 
     feature: int
-    branches: "dict[int, Tree]" = field(default_factory=dict)
+    branches: "dict[int, Tree]"
     """By the feature's value."""
-    rest: "Tree | None" = None
-    """For all other values; never None once the tree is learned."""
+    rest: "Tree"
+    """For all other values."""
 
 
 Tree = Leaf | Node
@@ -54,9 +54,7 @@ def learn(contexts: Sequence[Sequence[int]], symbols: Sequence[int]) -> Tree:
 def find(tree: Tree, context: Sequence[int]) -> Leaf:
     """Where a context leads."""
     while isinstance(tree, Node):
-        branch = tree.branches.get(context[tree.feature], tree.rest)
-        assert branch is not None
-        tree = branch
+        tree = tree.branches.get(context[tree.feature], tree.rest)
     return tree
 
 
@@ -80,7 +78,6 @@ def _numbers(tree: Tree) -> Iterator[int]:
         for pair in tree.frequencies.items():
             yield from pair
         return
-    assert tree.rest is not None
     yield from (tree.feature + 1, len(tree.branches))
     for value in sorted(tree.branches):
         yield value
