@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tetraphone.common.errors import InputError
 from tetraphone.corpora.dictionary import read_dictionary, read_pronunciations
 from tetraphone.corpora.pronunciations import pronunciations, split_transcript
 
@@ -60,3 +61,10 @@ def test_a_word_is_not_said_as_the_dictionary_has_it_where_the_transcript_is_qui
     heard, unlike = (split_transcript(["THE"], phones, WORDS, False)[0] for phones in (("DH", "AH"), ("K", "OW", "L")))
     assert [way for way, _ in heard.variants] == [("DH", "AH"), ("DH", "IY")]
     assert [way for way, _ in unlike.variants] == [("K", "OW", "L")]
+
+
+def test_a_vowel_has_one_digit_of_stress(tmp_path: Path) -> None:
+    path = tmp_path / "words.dict"
+    path.write_text("a AH01\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1: a has AH01; give a vowel one digit of stress"):
+        read_pronunciations(path, stress=True)
