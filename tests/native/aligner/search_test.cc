@@ -1,0 +1,270 @@
+// The search through a text's graph, against an exact one that looks at every state of every sub-frame.
+
+#include "aligner/search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace tetraphone {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr SearchOptions kExact{1e300, std::numeric_limits<std::size_t>::max()};
+
+using Scores = std::vector<std::vector<float>>;  // [sub-frames][outputs]
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : engine_(seed) {}
+  std::size_t Below(std::size_t count) { return engine_() % count; }
+  float Normal() {  // roughly
+    double sum = 0;
+    for (int i = 0; i < 4; ++i) sum += engine_() / 4294967296.0 - 0.5;
+    return static_cast<float>(sum * 1.7);
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+std::vector<SpokenWord> SomeWords(Draw& draw, std::size_t count, std::size_t phones) {
+  std::vector<SpokenWord> words(count);
+  for (SpokenWord& word : words) {
+    word.pronunciations.resize(1 + draw.Below(3));
+    for (auto& pronunciation : word.pronunciations) {
+      for (std::size_t i = draw.Below(4) + 1; i > 0; --i) pronunciation.push_back(static_cast<int>(draw.Below(phones)));
+    }
+  }
+  return words;
+}
+
+// As a head's: a way through the graph, drawn, shows in the scores, as loudly as `loud` says.
+Scores Spoken(Draw& draw, const AlignmentGraph& graph, std::size_t outputs, float loud) {
+  Scores scores;
+  const auto say = [&](int phone, std::size_t frames) {
+    for (std::size_t i = 0; i < frames; ++i) {
+      std::vector<float>& frame = scores.emplace_back();
+      for (std::size_t k = 0; k < outputs; ++k) frame.push_back(draw.Normal() - 3);
+      frame[static_cast<std::size_t>(phone + 1)] += loud;
+    }
+  };
+  for (const SpokenWord& word : graph.words()) {
+    if (draw.Below(2) == 0) say(AlignmentGraph::kSilence, 3 + draw.Below(9));
+    for (const int phone : word.pronunciations[draw.Below(word.pronunciations.size())]) say(phone, 2 + draw.Below(9));
+  }
+  if (draw.Below(2) == 0) say(AlignmentGraph::kSilence, 3 + draw.Below(9));
+  return scores;
+}
+
+struct Found {
+  bool complete = false;
+  std::vector<Segment> segments;
+  double score = 0;  // with what silences and variants cost
+};
+
+double Total(const AlignmentGraph& graph, const std::vector<Segment>& segments) {
+  double score = 0;
+  for (const Segment& segment : segments) score += segment.score - graph.units()[segment.unit].cost;
+  return score;
+}
+
+Found Searched(const std::shared_ptr<const AlignmentGraph>& graph, const Scores& scores, const SearchOptions& options,
+               std::size_t take_every = 0) {
+  AlignmentSearch search(graph, scores.front().size(), options);
+  Found found;
+  const auto take = [&] {
+    for (const Segment& segment : search.Take()) found.segments.push_back(segment);
+  };
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    search.Accept(scores[t].data());
+    if (take_every != 0 && t % take_every == 0) take();
+  }
+  found.complete = search.Finish();
+  take();
+  found.score = Total(*graph, found.segments);
+  return found;
+}
+
+// The definition: of each state of each sub-frame the best score and where it came from.
+Found Exact(const AlignmentGraph& graph, const Scores& scores) {
+  struct Cell {
+    double score = kNever;
+    std::int64_t from = -1;  // state
+  };
+  const auto& units = graph.units();
+  std::vector<std::size_t> unit_of;
+  for (std::size_t u = 0; u < units.size(); ++u) unit_of.insert(unit_of.end(), units[u].states, u);
+  std::vector<std::vector<Cell>> cells(scores.size(), std::vector<Cell>(graph.states()));
+  for (std::size_t t = 0; t < scores.size(); ++t) {
+    const float greatest = *std::max_element(scores[t].begin(), scores[t].end());
+    for (std::size_t state = 0; state < graph.states(); ++state) {
+      const auto& unit = units[unit_of[state]];
+      Cell& cell = cells[t][state];
+      const auto offer = [&](double score, std::int64_t from) {
+        if (score > cell.score) cell = {score, from};
+      };
+      const auto before = [&](std::size_t other) { return t == 0 ? kNever : cells[t - 1][other].score; };
+      if (state + 1 == unit.first + unit.states) offer(before(state), static_cast<std::int64_t>(state));
+      if (state > unit.first) offer(before(state - 1), static_cast<std::int64_t>(state - 1));
+      for (const std::uint32_t other : graph.Before(unit_of[state])) {
+        if (state != unit.first) continue;
+        if (other == AlignmentGraph::kStart) {
+          if (t == 0) offer(-unit.cost, -1);
+        } else {
+          const std::size_t last = units[other].first + units[other].states - 1;
+          offer(before(last) - unit.cost, static_cast<std::int64_t>(last));
+        }
+      }
+      cell.score += static_cast<double>(scores[t][static_cast<std::size_t>(unit.phone + 1)]) - greatest;
+    }
+  }
+  Found found;
+  std::int64_t state = -1;
+  double best = kNever;
+  for (const std::uint32_t index : graph.finals()) {
+    const std::size_t last = units[index].first + units[index].states - 1;
+    if (cells.back()[last].score > best) best = cells.back()[last].score, state = static_cast<std::int64_t>(last);
+  }
+  if (state < 0) return found;
+  found.complete = true;
+  found.score = best;
+  std::int64_t end = static_cast<std::int64_t>(scores.size());
+  for (std::int64_t t = end - 1; t >= 0; --t) {
+    const std::size_t unit = unit_of[static_cast<std::size_t>(state)];
+    const std::int64_t from = cells[static_cast<std::size_t>(t)][static_cast<std::size_t>(state)].from;
+    const bool entered = static_cast<std::size_t>(state) == units[unit].first && from != state;
+    if (entered) {
+      found.segments.insert(found.segments.begin(), {unit, t, end, 0});
+      end = t;
+    }
+    state = from;
+  }
+  return found;
+}
+
+void ExpectSame(const std::vector<Segment>& segments, const std::vector<Segment>& expected) {
+  ASSERT_EQ(segments.size(), expected.size());
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    EXPECT_EQ(segments[i].unit, expected[i].unit) << i;
+    EXPECT_EQ(segments[i].first, expected[i].first) << i;
+    EXPECT_EQ(segments[i].end, expected[i].end) << i;
+  }
+}
+
+std::shared_ptr<const AlignmentGraph> GraphOf(std::vector<SpokenWord> words, const GraphOptions& options = {}) {
+  return std::make_shared<const AlignmentGraph>(std::move(words), options);
+}
+
+TEST(Search, FindsTheBestWayOfAll) {
+  constexpr std::size_t kPhones = 5;
+  const GraphOptions kOptions[] = {{}, {1, 1, 0, 0}, {3, 5, 0.7, 1.3}, {1, 4, 0, 2}};
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Draw draw(seed);
+    const auto graph = GraphOf(SomeWords(draw, 1 + draw.Below(7), kPhones), kOptions[seed % 4]);
+    const Scores scores = Spoken(draw, *graph, kPhones + 1, static_cast<float>(seed % 3));
+    const Found expected = Exact(*graph, scores);
+    const Found found = Searched(graph, scores, kExact);
+    ASSERT_EQ(found.complete, expected.complete) << seed;
+    if (!expected.complete) continue;
+    ExpectSame(found.segments, expected.segments);
+    EXPECT_NEAR(found.score, expected.score, 1e-9);
+    // However often what is final is taken, and within the beam: the same bits.
+    for (const Found& other : {Searched(graph, scores, kExact, 1), Searched(graph, scores, kExact, 7),
+                               Searched(graph, scores, SearchOptions{}, 2)}) {
+      ExpectSame(other.segments, found.segments);
+      EXPECT_EQ(other.score, found.score) << seed;
+    }
+  }
+}
+
+TEST(Search, SegmentsFollowOneAnotherAndScoreTheirSubFrames) {
+  Draw draw(1);
+  const auto graph = GraphOf(SomeWords(draw, 30, 5), {2, 3, 0.5, 0.25});
+  const Scores scores = Spoken(draw, *graph, 6, 3);
+  const Found found = Searched(graph, scores, {}, 5);
+  ASSERT_TRUE(found.complete);
+  std::int64_t at = 0;
+  for (const Segment& segment : found.segments) {
+    const auto& unit = graph->units()[segment.unit];
+    EXPECT_EQ(segment.first, at);
+    EXPECT_GE(segment.end - segment.first, unit.states);
+    double sum = 0;
+    for (; at < segment.end; ++at) {
+      const auto& frame = scores[static_cast<std::size_t>(at)];
+      const float greatest = *std::max_element(frame.begin(), frame.end());
+      sum += static_cast<double>(frame[static_cast<std::size_t>(unit.phone + 1)]) - greatest;
+    }
+    EXPECT_NEAR(segment.score, sum, 1e-6);
+  }
+  EXPECT_EQ(at, static_cast<std::int64_t>(scores.size()));
+}
+
+TEST(Search, TextBeyondTheSoundIsNone) {
+  const auto graph = GraphOf({{"A", {{0}, {1, 1}}}, {"B", {{1, 2}}}});
+  EXPECT_EQ(graph->least_frames(), 6);
+  const Scores scores(6, {0, 0, 0, 0});
+  const Found all = Searched(graph, scores, {});
+  EXPECT_TRUE(all.complete);
+  EXPECT_EQ(all.segments.size(), 3u);
+  EXPECT_FALSE(Searched(graph, {scores.begin(), scores.end() - 1}, {}).complete);
+  AlignmentSearch none(graph, 4);
+  EXPECT_FALSE(none.Finish());
+  EXPECT_TRUE(none.Take().empty());
+}
+
+TEST(Search, GivesPhonesWhileTheyAreSpoken) {
+  Draw draw(2);
+  const auto graph = GraphOf(SomeWords(draw, 60, 8));
+  const Scores scores = Spoken(draw, *graph, 9, 12);
+  AlignmentSearch search(graph, 9);
+  std::int64_t given = 0, latest = 0;
+  std::vector<Segment> provisional;
+  for (const auto& frame : scores) {
+    search.Accept(frame.data());
+    for (const Segment& segment : search.Take()) given = segment.end;
+    latest = std::max(latest, search.frames() - given);
+    provisional = search.Provisional();
+    ASSERT_FALSE(provisional.empty());
+    EXPECT_EQ(provisional.front().first, given);
+    EXPECT_EQ(provisional.back().end, search.frames());
+  }
+  EXPECT_LT(latest, 150);
+}
+
+TEST(Search, OfALongTextTakesNoMoreThanItsWindow) {
+  Draw draw(3);
+  const auto graph = GraphOf(SomeWords(draw, 3000, 12));
+  const Scores scores = Spoken(draw, *graph, 13, 6);
+  AlignmentSearch search(graph, 13);
+  const std::size_t before = search.heap_bytes();
+  for (const auto& frame : scores) search.Accept(frame.data());
+  EXPECT_LT(search.heap_bytes(), before + 2000000);  // what is final waits to be taken
+  EXPECT_TRUE(search.Finish());
+  // Nor does sound that says nothing of the text.
+  AlignmentSearch lost(graph, 13, {150, 500});
+  const std::vector<float> same(13, 0.0f);
+  for (int t = 0; t < 5000; ++t) lost.Accept(same.data());
+  EXPECT_LT(lost.heap_bytes(), before + 2000000);
+}
+
+TEST(Search, AnewIsAsNew) {
+  Draw draw(4);
+  const auto graph = GraphOf(SomeWords(draw, 10, 5));
+  const Scores scores = Spoken(draw, *graph, 6, 3);
+  AlignmentSearch search(graph, 6);
+  for (std::size_t t = 0; t < scores.size() / 2; ++t) search.Accept(scores[t].data());
+  search.Reset();
+  for (const auto& frame : scores) search.Accept(frame.data());
+  ASSERT_TRUE(search.Finish());
+  search.Accept(scores[0].data());  // does nothing
+  ExpectSame(search.Take(), Searched(graph, scores, {}).segments);
+}
+
+}  // namespace
+}  // namespace tetraphone
