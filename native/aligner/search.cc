@@ -58,7 +58,7 @@ AlignmentSearch::State AlignmentSearch::Entering(std::size_t unit) const {
   return best;
 }
 
-// All ways a sub-frame further; the best score. Units come behind those that lead to them, so from the last to the first
+// All ways a sub-frame further; the best score. Units come behind those that lead to them: from the last to the first,
 // each finds the others as they were.
 double AlignmentSearch::Step() {
   double best = kNever;

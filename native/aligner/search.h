@@ -1,5 +1,5 @@
-// The best way through a text's graph, sub-frame by sub-frame: Viterbi's algorithm within a beam. The same bits on every
-// processor; memory grows with the text and with what is undecided, not with the sound.
+// The best way through a text's graph, sub-frame by sub-frame: Viterbi's algorithm within a beam. The same bits on
+// every processor; memory grows with the text and with what is undecided, not with the sound.
 
 #pragma once
 
@@ -16,8 +16,8 @@ namespace tetraphone {
 struct SearchOptions {
   // Ways whose score is less than the best one's by more than this are dropped.
   double beam = 150.0;
-  // And the worst of them where more states than these are reached: sound that says nothing of the text must not let the
-  // search spread over all of it.
+  // And the worst of them where more states than these are reached: sound that says nothing of the text must not let
+  // the search spread over all of it.
   std::size_t most_states = 4000;
 };
 
@@ -35,8 +35,8 @@ class AlignmentSearch {
 
   // A sub-frame's logarithmic likelihoods, [outputs]: silence, then the phones; all finite.
   void Accept(const float* scores);
-  // The sound ends: the best way that says all of the text is taken. False if there is none: the text goes on beyond the
-  // sound; what Take() gave stands, and the rest of the best way follows, up to where it came.
+  // The sound ends: the best way that says all of the text is taken. False if there is none: the text goes on beyond
+  // the sound; what Take() gave stands, and the rest of the best way follows, up to where it came.
   bool Finish();
   void Reset();
 
@@ -58,7 +58,7 @@ class AlignmentSearch {
   // The best way to a state. Scores are less than the best output's in each sub-frame, so that they stay small.
   struct State {
     double score = kNever;
-    std::int32_t record = 0;  // of its unit; of a unit that was just come into, −1 − the record of the one before it
+    std::int32_t record = 0;  // of its unit; just come into it, −1 − the record of the one before it
   };
   // Where a way came into a unit.
   struct Record {

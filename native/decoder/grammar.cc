@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "../common/words.h"
 #include "../system/files.h"
+#include "../system/lines.h"
 
 namespace tetraphone {
 namespace {
@@ -22,8 +21,6 @@ constexpr std::size_t kLongestLine = 1000;
 constexpr std::int32_t kMostStates = 1 << 20;
 constexpr std::size_t kMostArcs = std::size_t{1} << 21;
 constexpr double kMostCost = 1e6;
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // which editors put before text in UTF-8
 
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
@@ -70,31 +67,17 @@ class Reader {
     return {ErrorCode::kInvalidArgument, path_ + ", line " + std::to_string(line_) + ": " + what};
   }
 
-  Error Unreadable() const {
-    return {ErrorCode::kUnreadable, "cannot read the grammar " + path_ + "; give a plain file that you may read"};
-  }
-
   Failure Lines() {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path_, "rb"), std::fclose);
-    if (!file) return Unreadable();
-    std::string line;
-    for (int character; (character = std::getc(file.get())) != EOF;) {
-      if (character == '\n') {
-        if (Failure failure = Line(line)) return failure;
-        line.clear();
-      } else if (line.size() < kLongestLine) {
-        line.push_back(static_cast<char>(character));
-      } else {
-        ++line_;
-        return Fault("longer than " + std::to_string(kLongestLine) + " characters; one arc or final state a line");
-      }
-    }
-    if (std::ferror(file.get())) return Unreadable();
-    return Line(line);
+    const Error unreadable{ErrorCode::kUnreadable,
+                           "cannot read the grammar " + path_ + "; give a plain file that you may read"};
+    return EachLine(path_, kLongestLine, unreadable, [this](const std::string& line, bool cut) -> Failure {
+      ++line_;
+      if (!cut) return Line(line);
+      return Fault("longer than " + std::to_string(kLongestLine) + " characters; one arc or final state a line");
+    });
   }
 
-  Failure Line(std::string& line) {
-    if (++line_ == 1 && line.rfind(kByteOrderMark, 0) == 0) line.erase(0, kByteOrderMark.size());
+  Failure Line(const std::string& line) {
     const std::vector<std::string> fields = Words(line);
     if (fields.empty()) return std::nullopt;
     return fields.size() <= 2 ? Final(fields) : Arc(fields);

@@ -21,6 +21,7 @@ FLOORS = (
     {"frontend", "decoder", "lexicon", "recordings", "results"},
     {"model"},
     {"recognizer"},
+    {"aligner"},
     {"capi"},
     {"command"},
 )
