@@ -19,7 +19,7 @@ from executorch.exir.passes import MemoryPlanningPass
 from torch import Tensor, nn
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-from tetraphone.export.program import program_bytes
+from tetraphone.export.program import FORWARD, program_bytes
 from tetraphone.export.tflite import Expanded
 from tetraphone.export.writer import packed_layers
 from tetraphone.quant.options import QuantizeOptions
@@ -69,7 +69,7 @@ def write_ours(case: Case, number_format: str, path: Path) -> int:
     if number_format != "float32":
         made, _ = quantize(made, QuantizeOptions(number_format))  # type: ignore[arg-type]
     layers = packed_layers(made)[:-1]
-    path.write_bytes(program_bytes(layers, made.features.inputs, {}))
+    path.write_bytes(program_bytes({FORWARD: layers}, {}))
     return sum(layer.block.numel() for layer in layers)
 
 

@@ -1,4 +1,4 @@
-"""Writes a network as one .pte file: our operators, the metadata as constant methods, and a trailer."""
+"""Writes programs as one .pte file: our operators, the metadata as constant methods, and a trailer."""
 
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,19 @@ from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import Runtime
 from torch import Tensor, nn
-from torch.export import Dim
+from torch.export import Dim, ExportedProgram
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 from tetraphone.recognition.engine import engines
 
-from .operators import OPERATORS, Operator
+from .operators import OPERATORS, Operator, packed_shape
+
+FORWARD = "forward"
+"""The program of the network, which every file has."""
 
 MAX_FRAMES = 128
-"""The most network frames per call, which determines the planned memory; longer recordings are run in chunks."""
+"""The most frames per call, which determines the planned memory; longer recordings are run in chunks."""
 
 Metadata = Mapping[str, int | float | str | Tensor]
 
@@ -62,17 +65,12 @@ class Network(nn.Module):
         return (x, *after)
 
 
-def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata) -> bytes:
-    """The content of a .pte file.
+Programs = Mapping[str, Sequence[PackedLayer]]
+"""By name; the layers of each from its input to its scores."""
 
-    Args:
-        layers: from the input to the scores.
-        inputs: width of a network frame in reals.
-        metadata: constant methods of the program; int, float, str or tensor.
 
-    Raises:
-        InputError: the runtime lacks an operator that the program needs, or a constant method changes its value.
-    """
+def _exported(layers: Sequence[PackedLayer]) -> ExportedProgram:
+    inputs = packed_shape(layers[0].block)[2]
     network = Network(layers)
     states = network.initial_state()
     shapes: dict[str, Any] = {"x": {0: Dim("T", min=1, max=MAX_FRAMES)}}
@@ -81,14 +79,26 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     # The example's number of frames differs from every size of the network: the exporter would take equal numbers for
     # the same dimension.
     frames = next(count for count in range(2, MAX_FRAMES) if count not in (inputs, *(len(state) for state in states)))
-    exported = torch.export.export(
+    return torch.export.export(
         network,
         (torch.zeros(frames, inputs), *states),
         dynamic_shapes=shapes,
         strict=False,
     )
+
+
+def program_bytes(programs: Programs, metadata: Metadata) -> bytes:
+    """The content of a .pte file.
+
+    Args:
+        programs: `FORWARD`, and whatever else the file is to hold; no two layers may have the same weights.
+        metadata: constant methods of the file; int, float, str or tensor.
+
+    Raises:
+        InputError: the runtime lacks an operator that a program needs, or a constant method changes its value.
+    """
     edge = to_edge(
-        exported,
+        {name: _exported(layers) for name, layers in programs.items()},
         constant_methods={name: value for name, value in metadata.items()},
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
     )
@@ -102,7 +112,7 @@ def program_bytes(layers: Sequence[PackedLayer], inputs: int, metadata: Metadata
     if missing:
         raise InputError(f"the runtime lacks the operator {', '.join(missing)}; this network cannot be exported")
     content: bytes = program.buffer
-    _check_metadata(content, metadata)
+    _check_metadata(content, metadata, programs)
     return sealed(content)
 
 
@@ -114,11 +124,11 @@ def sealed(content: bytes) -> bytes:
     return content + trailer.raw[:count]
 
 
-def _check_metadata(content: bytes, metadata: Metadata) -> None:
+def _check_metadata(content: bytes, metadata: Metadata, programs: Programs) -> None:
     """Runs the constant methods, since the exporter silently cuts text at a zero byte and flattens containers."""
-    program = Runtime.get().load_program(content)
+    loaded = Runtime.get().load_program(content)
     for key, value in metadata.items():
-        method = program.load_method(key) if key in program.method_names - {"forward"} else None
+        method = loaded.load_method(key) if key in loaded.method_names - programs.keys() else None
         found = method.execute([]) if method is not None else []
         if len(found) != 1 or not _same(found[0], value):
             becomes = ", ".join(map(repr, found)) or "nothing"

@@ -14,29 +14,33 @@ from torch import Tensor
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
 
-from .program import MAX_FRAMES
+from .program import FORWARD, MAX_FRAMES
 
 
 class Program:
-    """A loaded model. `run` takes a state and returns the next one, so streams share none.
+    """A program of a loaded file. `run` takes a state and returns the next one, so streams share none.
+
+    Args:
+        content: of the file; `name` is for errors.
+        program: which of its programs.
 
     Raises:
         InputError: ExecuTorch cannot load it.
     """
 
-    def __init__(self, content: bytes, name: str) -> None:
+    def __init__(self, content: bytes, name: str, program: str = FORWARD) -> None:
         library()
         self.name = name
         try:
             # The program refers to the bytes, which must live as long as the program.
             self._content = content
-            self._program = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
-            self._forward = method = self._method("forward")
+            self._loaded = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
+            self._program = method = self._method(program)
             self._sizes = self._sizes_of_inputs()
             self.inputs = self._sizes[0][1]
-            """Width of a network frame in reals."""
+            """Width of a frame in reals."""
             self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
-            """Number of scores per network frame."""
+            """Number of scores per frame."""
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
 
@@ -51,17 +55,15 @@ class Program:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The values of the constant methods, by name."""
-        return {key: self._constant(key) for key in sorted(self._program.method_names - {"forward"})}
+        methods = {key: self._method(key) for key in sorted(self._loaded.method_names)}
+        return {key: method.execute([])[0] for key, method in methods.items() if not method.metadata.num_inputs()}
 
     def _sizes_of_inputs(self) -> list[tuple[int, ...]]:
-        meta = self._forward.metadata
+        meta = self._program.metadata
         return [tuple(meta.input_tensor_meta(index).sizes()) for index in range(meta.num_inputs())]
 
-    def _constant(self, name: str) -> Any:
-        return self._method(name).execute([])[0]
-
     def _method(self, name: str) -> Any:
-        method = self._program.load_method(name)
+        method = self._loaded.load_method(name)
         if method is None:
             raise LookupError(f"there is no method {name}")
         return method
@@ -87,7 +89,7 @@ class Program:
         for chunk in x.split(MAX_FRAMES) if len(x) else ():
             try:
                 # The runtime reuses its outputs at the next call.
-                result, *after = (value.clone() for value in self._forward.execute([chunk.contiguous(), *state]))
+                result, *after = (value.clone() for value in self._program.execute([chunk.contiguous(), *state]))
             except RuntimeError as error:
                 raise InputError(f"ExecuTorch could not run {self.name}: {error}") from error
             scores.append(result)

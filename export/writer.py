@@ -22,7 +22,7 @@ from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
 
 from .operators import LINEAR, OPERATORS, pack
-from .program import MAX_FRAMES, Network, PackedLayer, program_bytes
+from .program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes
 from .runtime import Program
 
 FLOAT_TOLERANCE = 1e-3
@@ -126,7 +126,7 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         InputError: the network cannot be exported, or its scores differ from the checkpoint's; then no file is left.
     """
     layers = packed_layers(checkpoint)
-    content = program_bytes(layers, checkpoint.features.inputs, metadata(checkpoint))
+    content = program_bytes({FORWARD: layers}, metadata(checkpoint))
     program = Program(content, str(path))
     difference = check(program, checkpoint, layers)
     Recognizer.from_bytes(content, str(path)).close()

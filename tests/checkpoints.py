@@ -6,8 +6,8 @@ from torch import Tensor
 
 from tetraphone.common.phones import ARPABET
 from tetraphone.export.operators import LINEAR, OPERATORS, pack
-from tetraphone.export.program import PackedLayer, program_bytes
-from tetraphone.export.writer import metadata
+from tetraphone.export.program import FORWARD, Metadata, PackedLayer, program_bytes
+from tetraphone.export.writer import metadata, packed_layers
 from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
@@ -86,7 +86,28 @@ def hand_made(
         None,
         torch.from_numpy(bias.astype(np.float32)),
     )
-    return program_bytes([PackedLayer(LINEAR, outputs, block)], features.inputs, metadata(whole))
+    return program_bytes({FORWARD: [PackedLayer(LINEAR, outputs, block)]}, metadata(whole))
+
+
+def random_layer(inputs: int, outputs: int, number_format: str = "float32") -> PackedLayer:
+    """A real layer."""
+    generator = torch.Generator().manual_seed(inputs + outputs)
+    weight, _ = pack_weight(torch.randn(outputs, inputs, generator=generator), number_format)
+    bias = torch.randn(outputs, generator=generator)
+    block = pack(LINEAR, Format[number_format.upper()], inputs, outputs, weight, None, bias)
+    return PackedLayer(LINEAR, outputs, block)
+
+
+def several_programs() -> tuple[dict[str, list[PackedLayer]], Metadata]:
+    """Programs and metadata of a small file: of a network, of a head that aligns, and of another network."""
+    features = FeatureOptions(bands=4, stack=1, stride=1)
+    checkpoint = make_checkpoint("int8", hidden=4, layers=1, features=features)
+    programs = {
+        FORWARD: packed_layers(checkpoint),
+        "align": [random_layer(3 * 4, 3 * (len(ARPABET) + 1), "int8")],
+        "score": packed_layers(make_checkpoint(kind="qrnn", hidden=8, features=features)),
+    }
+    return programs, {**metadata(checkpoint), "align_delay": 1, "align_shift": 0.0125}
 
 
 def plain(bands: int, deviation: float = 1.0) -> Normalisation:

@@ -20,27 +20,28 @@ namespace tetraphone {
 class Call {
  public:
   virtual ~Call() = default;
-  // x [frames, inputs] -> scores [frames, outputs]; the states that it was made with are read and written.
-  virtual Failure Run(const float* x, std::size_t frames, float* scores) = 0;
+  // x [frames, inputs] -> scores [frames, outputs] and, unless it is null, hidden [frames, hidden], the last recurrent
+  // layer's output, of a program that has one; the states that it was made with are read and written.
+  virtual Failure Run(const float* x, std::size_t frames, float* scores, float* hidden) = 0;
   // With the object itself; see heap_bytes.h.
   virtual std::size_t heap_bytes() const = 0;
 };
 
 using States = std::vector<std::vector<float>>;
 
-// A program made ready for calls. It outlives them, and is outlived by the file's bytes.
+// A file made ready for calls of its programs. It outlives them, and is outlived by the file's bytes.
 class Engine {
  public:
   virtual ~Engine() = default;
-  // `states` outlive the call, where they are.
-  virtual Result<std::unique_ptr<Call>> NewCall(States* states) const = 0;
+  // A call of the program of this name, which the file has. `states` outlive the call, where they are.
+  virtual Result<std::unique_ptr<Call>> NewCall(const std::string& program, States* states) const = 0;
   virtual std::size_t heap_bytes() const = 0;
 };
 
 struct LoadedFile {
   const std::uint8_t* data;
   std::size_t size;
-  const ProgramFile& program;
+  const ProgramFile& content;
   const std::string& name;  // for errors
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 class DirectCall final : public Call {
  public:
-  DirectCall(const ProgramFile& program, States* states)
+  DirectCall(const Program& program, States* states)
       : program_(program),
         states_(states),
         memory_(program.planned_bytes + kScratchAlignment + program.scratch_bytes),
@@ -27,9 +27,9 @@ class DirectCall final : public Call {
     scratch_ = behind + (kScratchAlignment - askew) % kScratchAlignment;
   }
 
-  Failure Run(const float* x, std::size_t frames, float* scores) override {
+  Failure Run(const float* x, std::size_t frames, float* scores, float* hidden) override {
     buffers_.back() = scores;
-    for (const ProgramFile::Step& step : program_.steps) {
+    for (const Program::Step& step : program_.steps) {
       const float* from = step.from == 0 ? x : buffers_[step.from];
       const std::size_t count = static_cast<std::size_t>(FindKind(step.layer.shape.kind)->states);
       float* state[kMostStates] = {};
@@ -37,13 +37,16 @@ class DirectCall final : public Call {
       tetraphone::Run(step.layer, from, static_cast<std::int64_t>(frames), state[0], state[1], buffers_[step.to],
                       state[0], state[1], scratch_);
     }
+    if (hidden != nullptr) {
+      std::memcpy(hidden, buffers_[program_.steps.back().from], frames * program_.hidden() * sizeof(float));
+    }
     return std::nullopt;
   }
 
   std::size_t heap_bytes() const override { return sizeof *this + HeapBytes(memory_, buffers_); }
 
  private:
-  const ProgramFile& program_;
+  const Program& program_;
   States* states_;
   std::vector<std::uint8_t> memory_;
   std::vector<float*> buffers_;  // the first is the caller's x; the last the caller's scores
@@ -52,20 +55,20 @@ class DirectCall final : public Call {
 
 class DirectEngine final : public Engine {
  public:
-  explicit DirectEngine(const ProgramFile& program) : program_(program) {}
-  Result<std::unique_ptr<Call>> NewCall(States* states) const override {
-    return std::unique_ptr<Call>(new DirectCall(program_, states));
+  explicit DirectEngine(const ProgramFile& content) : content_(content) {}
+  Result<std::unique_ptr<Call>> NewCall(const std::string& program, States* states) const override {
+    return std::unique_ptr<Call>(new DirectCall(*content_.Find(program), states));
   }
   std::size_t heap_bytes() const override { return sizeof *this; }
 
  private:
-  const ProgramFile& program_;
+  const ProgramFile& content_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<const Engine>> LoadDirect(const LoadedFile& file) {
-  return std::unique_ptr<const Engine>(new DirectEngine(file.program));
+  return std::unique_ptr<const Engine>(new DirectEngine(file.content));
 }
 
 }  // namespace tetraphone

@@ -6,6 +6,7 @@
 #include <executorch/runtime/executor/program.h>
 #include <executorch/runtime/platform/runtime.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "../common/heap_bytes.h"
@@ -42,22 +43,25 @@ class CountingAllocator final : public executorch::extension::MallocMemoryAlloca
 
 class ExecuTorchCall final : public Call {
  public:
-  explicit ExecuTorchCall(const LoadedFile& file)
+  ExecuTorchCall(const LoadedFile& file, const std::string& program, States* states)
       : file_(file),
-        planned_(file.program.planned_bytes + kScratchAlignment),
-        scratch_(file.program.scratch_bytes + kScratchAlignment),
-        buffer_(planned_.data(), file.program.planned_bytes),
+        name_(program),
+        program_(*file.content.Find(program)),
+        states_(states),
+        planned_(program_.planned_bytes + kScratchAlignment),
+        scratch_(program_.scratch_bytes + kScratchAlignment),
+        buffer_(planned_.data(), program_.planned_bytes),
         hierarchy_({&buffer_, std::size_t{1}}),
         temporary_(static_cast<std::uint32_t>(scratch_.size()), scratch_.data()),
         manager_(&allocator_, &hierarchy_, &temporary_) {}
 
-  Failure Prepare(const et::Program& program, States* states) {
-    et::Result<et::Method> method = program.load_method("forward", &manager_);
+  Failure Prepare(const et::Program& loaded) {
+    et::Result<et::Method> method = loaded.load_method(name_.c_str(), &manager_);
     if (!method.ok()) return Refused(file_.name, "prepare it", method.error());
     method_.emplace(std::move(*method));
     // A state is read and written in one place: kernels/layers.h allows it.
-    for (std::size_t i = 0; i < states->size(); ++i) {
-      std::vector<float>& state = (*states)[i];
+    for (std::size_t i = 0; i < states_->size(); ++i) {
+      std::vector<float>& state = (*states_)[i];
       aten::SizesType sizes[] = {static_cast<aten::SizesType>(state.size())};
       aten::DimOrderType order[] = {0};
       aten::StridesType strides[] = {1};
@@ -71,19 +75,14 @@ class ExecuTorchCall final : public Call {
     return std::nullopt;
   }
 
-  Failure Run(const float* x, std::size_t frames, float* scores) override {
-    const ProgramFile& program = file_.program;
-    aten::SizesType sizes[] = {static_cast<aten::SizesType>(frames), static_cast<aten::SizesType>(program.inputs)};
-    aten::DimOrderType order[] = {0, 1};
-    aten::StridesType strides[] = {sizes[1], 1};
-    aten::TensorImpl tensor(aten::ScalarType::Float, 2, sizes, const_cast<float*>(x), order, strides);
-    et::Error error = method_->set_input(et::EValue(aten::Tensor(&tensor)), 0);
-    if (error == et::Error::Ok) {
-      // The output is declared with the greatest number of frames; the operator resizes it before it writes.
-      error = method_->set_output_data_ptr(scores, program.most_frames * program.outputs * sizeof(float), 0);
+  // A program returns scores and states alone; after a call of one frame a layer's state is its output of that frame.
+  Failure Run(const float* x, std::size_t frames, float* scores, float* hidden) override {
+    if (hidden == nullptr) return Execute(x, frames, scores);
+    const std::vector<float>& state = (*states_)[program_.steps[program_.steps.size() - 2].state];
+    for (std::size_t i = 0; i < frames; ++i) {
+      if (Failure failure = Execute(x + i * program_.inputs, 1, scores + i * program_.outputs)) return failure;
+      std::copy(state.begin(), state.end(), hidden + i * state.size());
     }
-    if (error == et::Error::Ok) error = method_->execute();
-    if (error != et::Error::Ok) return Refused(file_.name, "run it", error);
     return std::nullopt;
   }
 
@@ -92,7 +91,25 @@ class ExecuTorchCall final : public Call {
   }
 
  private:
+  Failure Execute(const float* x, std::size_t frames, float* scores) {
+    aten::SizesType sizes[] = {static_cast<aten::SizesType>(frames), static_cast<aten::SizesType>(program_.inputs)};
+    aten::DimOrderType order[] = {0, 1};
+    aten::StridesType strides[] = {sizes[1], 1};
+    aten::TensorImpl tensor(aten::ScalarType::Float, 2, sizes, const_cast<float*>(x), order, strides);
+    et::Error error = method_->set_input(et::EValue(aten::Tensor(&tensor)), 0);
+    if (error == et::Error::Ok) {
+      // The output is declared with the greatest number of frames; the operator resizes it before it writes.
+      error = method_->set_output_data_ptr(scores, program_.most_frames * program_.outputs * sizeof(float), 0);
+    }
+    if (error == et::Error::Ok) error = method_->execute();
+    if (error != et::Error::Ok) return Refused(file_.name, "run it", error);
+    return std::nullopt;
+  }
+
   LoadedFile file_;
+  std::string name_;
+  const Program& program_;
+  States* states_;
   std::vector<std::uint8_t> planned_;
   std::vector<std::uint8_t> scratch_;
   et::Span<std::uint8_t> buffer_;
@@ -116,9 +133,9 @@ class ExecuTorchEngine final : public Engine {
     return std::nullopt;
   }
 
-  Result<std::unique_ptr<Call>> NewCall(States* states) const override {
-    auto call = std::make_unique<ExecuTorchCall>(file_);
-    if (Failure failure = call->Prepare(*program_, states)) return *failure;
+  Result<std::unique_ptr<Call>> NewCall(const std::string& program, States* states) const override {
+    auto call = std::make_unique<ExecuTorchCall>(file_, program, states);
+    if (Failure failure = call->Prepare(*program_)) return *failure;
     return std::unique_ptr<Call>(std::move(call));
   }
 

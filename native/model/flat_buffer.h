@@ -10,7 +10,7 @@
 
 namespace tetraphone {
 
-struct Fault {  // thrown by readers of a program, caught in ReadProgram
+struct Fault {  // thrown by readers of a program, caught in ReadProgramFile
   std::string what;
   const char* mend = "; export the model again";
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "../common/words.h"
@@ -31,10 +32,15 @@ class Metadata {
     *number = static_cast<int>(value);
     if (fault_.empty() && value != *number) fault_ = key + " is " + std::to_string(value);
   }
-  void Read(const std::string& key, double* number, const ModelInfo::Range& range) {
-    *number = range.absent && values_.count(key) == 0 ? *range.absent : Get<double>(key);
-    const bool within = *number >= range.least && *number <= range.greatest;
-    if (fault_.empty() && !within) fault_ = key + " is " + Text(*number);
+  // A double or an int of Python, as `Number` is.
+  template <typename Number>
+  void Read(const std::string& key, Number* number, const ModelInfo::Range& range) {
+    using Held = std::conditional_t<std::is_integral_v<Number>, std::int64_t, double>;
+    const bool absent = range.absent && values_.count(key) == 0;
+    const double value = absent ? *range.absent : static_cast<double>(Get<Held>(key));
+    const bool within = value >= range.least && value <= range.greatest;
+    if (fault_.empty() && !within) fault_ = key + " is " + Text(value);
+    if (within || !std::is_integral_v<Number>) *number = static_cast<Number>(value);
   }
   const std::string& fault() const { return fault_; }
 

@@ -64,35 +64,36 @@ Result<std::shared_ptr<const Model>> Model::Load(const std::uint8_t* data, std::
 }
 
 Result<std::shared_ptr<const Model>> Model::Finish(std::unique_ptr<Model> model) {
-  Result<ProgramFile> program = ReadProgram(model->data_, model->size_, model->name_);
-  if (!program) return program.error();
-  model->program_ = std::move(*program);
+  Result<ProgramFile> file = ReadProgramFile(model->data_, model->size_, model->name_);
+  if (!file) return file.error();
+  model->file_ = std::move(*file);
   if (Failure failure = model->ReadInfo()) return *failure;
 
   const Result<const EngineEntry*> entry = ActiveEngine();
   if (!entry) return entry.error();
-  auto engine = (*entry)->load({model->data_, model->size_, model->program_, model->name_});
+  auto engine = (*entry)->load({model->data_, model->size_, model->file_, model->name_});
   if (!engine) return engine.error();
   model->engine_ = std::move(*engine);
   return std::shared_ptr<const Model>(std::move(model));
 }
 
 Failure Model::ReadInfo() {
-  Metadata data(program_.metadata);
+  Metadata data(file_.metadata);
   info_.phones = Words(data.Get<std::string>("phones"));
   if (Failure failure = CheckPhones(info_.phones)) return Damaged(name_, failure->message);
   FeatureOptions& features = info_.features;
   FeatureOptions::ForEach(features, [&](const char* name, auto& value, double, double) { data.Read(name, &value); });
   if (!data.fault().empty()) return Damaged(name_, data.fault());
   if (Failure failure = CheckFeatures(features)) return Damaged(name_, failure->message);
-  info_.ForEach([&](const char* name, double& value, const ModelInfo::Range& may) { data.Read(name, &value, may); });
+  if (Failure failure = CheckAlign()) return failure;
+  info_.ForEach([&](const char* name, auto& value, const ModelInfo::Range& may) { data.Read(name, &value, may); });
   auto mean = data.Get<std::vector<float>>("normalisation_mean");
   auto deviation = data.Get<std::vector<float>>("normalisation_deviation");
   if (!data.fault().empty()) return Damaged(name_, data.fault());
-  if (program_.inputs != features.inputs() || program_.outputs != info_.phones.size() + 1) {
+  if (program().inputs != features.inputs() || program().outputs != info_.phones.size() + 1) {
     return Damaged(name_, std::to_string(features.inputs()) + " features and " + std::to_string(info_.phones.size()) +
-                              " phones for a network of " + std::to_string(program_.inputs) + " inputs and " +
-                              std::to_string(program_.outputs) + " scores");
+                              " phones for a network of " + std::to_string(program().inputs) + " inputs and " +
+                              std::to_string(program().outputs) + " scores");
   }
   auto tables = FrontEnd::MakeTables(features, std::move(mean), std::move(deviation));
   if (!tables) return Damaged(name_, tables.error().message);
@@ -100,11 +101,27 @@ Failure Model::ReadInfo() {
   return std::nullopt;
 }
 
+Failure Model::CheckAlign() {
+  const Program* align = file_.Find(kAlign);
+  if (align == nullptr) return std::nullopt;
+  const std::size_t hidden = program().hidden(), outputs = kSubFrames * (info_.phones.size() + 1);
+  if (hidden == 0 || align->inputs % hidden != 0 || align->outputs != outputs || !align->states.empty()) {
+    return Damaged(name_, "a program align of " + std::to_string(align->inputs) + " inputs, " +
+                              std::to_string(align->outputs) + " outputs and " + std::to_string(align->states.size()) +
+                              " states, where " + std::to_string(hidden) + " hidden reals and " +
+                              std::to_string(info_.phones.size()) + " phones want " + std::to_string(outputs) +
+                              " outputs");
+  }
+  info_.align_rows = align->inputs / hidden;
+  return std::nullopt;
+}
+
 std::size_t Model::heap_bytes() const {
   std::size_t bytes = sizeof *this + engine_->heap_bytes() + (mapped_ ? 0 : size_);
-  bytes += HeapBytes(info_.phones, program_.states, program_.steps, program_.buffers);
+  bytes += HeapBytes(info_.phones);
   bytes += FrontEnd::TablesHeapBytes(*front_end_);
-  for (const auto& [key, value] : program_.metadata) {
+  for (const auto& [key, value] : file_.programs) bytes += sizeof key + sizeof value + value.heap_bytes();
+  for (const auto& [key, value] : file_.metadata) {
     bytes += sizeof key + sizeof value;
     if (const auto* text = std::get_if<std::string>(&value)) bytes += text->capacity();
     if (const auto* numbers = std::get_if<std::vector<float>>(&value)) bytes += HeapBytes(*numbers);
@@ -112,23 +129,33 @@ std::size_t Model::heap_bytes() const {
   return bytes;
 }
 
-Network::Network(std::shared_ptr<const Model> model) : model_(std::move(model)) {
-  for (const std::size_t size : model_->program_.states) states_.emplace_back(size, 0.0f);
+Network::Network(std::shared_ptr<const Model> model, const Program& program)
+    : model_(std::move(model)), program_(program) {
+  for (const std::size_t size : program_.states) states_.emplace_back(size, 0.0f);
 }
 
 Network::~Network() = default;
 
-Result<std::unique_ptr<Network>> Network::Make(std::shared_ptr<const Model> model) {
-  std::unique_ptr<Network> network(new Network(std::move(model)));
-  auto call = network->model_->engine_->NewCall(&network->states_);
+Result<std::unique_ptr<Network>> Network::Make(std::shared_ptr<const Model> model, const std::string& program) {
+  const Program* found = model->file_.Find(program);
+  if (found == nullptr) {
+    return Error{ErrorCode::kInvalidArgument,
+                 model->name_ + " lacks the program " + program + "; give a model that was exported with it"};
+  }
+  std::unique_ptr<Network> network(new Network(std::move(model), *found));
+  auto call = network->model_->engine_->NewCall(program, &network->states_);
   if (!call) return call.error();
   network->call_ = std::move(*call);
   return network;
 }
 
-Failure Network::Run(const float* x, std::size_t frames, float* scores) {
-  if (Failure failure = call_->Run(x, frames, scores)) return failure;
-  const std::size_t count = frames * model_->program_.outputs;
+Failure Network::Run(const float* x, std::size_t frames, float* scores, float* hidden) {
+  if (hidden != nullptr && program_.hidden() == 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 model_->name_ + " cannot align, since no recurrent layer gives what its scores are made of"};
+  }
+  if (Failure failure = call_->Run(x, frames, scores, hidden)) return failure;
+  const std::size_t count = frames * program_.outputs;
   if (!std::all_of(scores, scores + count, [](float score) { return std::isfinite(score); })) {
     return Error{ErrorCode::kDamaged, model_->name_ + " gives scores that are not finite; train and export it again"};
   }

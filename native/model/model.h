@@ -18,22 +18,32 @@ namespace tetraphone {
 class Call;  // engine.h
 class Engine;
 
-// The numbers that a file holds besides its features: X(name, what it may be, once the features are known).
-#define TETRAPHONE_METADATA(X)                                                                     \
-  X(frame_shift, Derived(features.shift()))   /* seconds from one network frame to the next */     \
-  X(frame_offset, Derived(features.offset())) /* seconds: network frame k stands for               \
-                                                 [k, k + 1] * frame_shift + frame_offset */        \
-  X(delay, Derived(features.delay()))         /* seconds from a network frame's start to the last  \
-                                                 sample that its scores need */                    \
-  X(confidence_slope, Range{0, 1e3})          /* confidence = sigmoid(slope * logit(posterior) +   \
-                                                 intercept): held-out data's fit */                \
-  X(confidence_intercept, Range{-1e3, 1e3})
+// The program that says which phone is spoken when, of a file that aligns known words. It reads `align_rows` rows, one
+// after another, of the network's hidden rows (Program::hidden) as one frame, and gives for each of kSubFrames equal
+// parts of a network frame the log-likelihoods of silence and of the phones, up to a constant of each part.
+constexpr const char* kAlign = "align";
+constexpr std::size_t kSubFrames = 3;
+
+// The numbers that a file holds besides its features: X(type, name, what it may be, once the features are known).
+#define TETRAPHONE_METADATA(X)                                                                                        \
+  X(double, frame_shift, Derived(features.shift()))   /* seconds from one network frame to the next */                \
+  X(double, frame_offset, Derived(features.offset())) /* seconds: network frame k stands for [k, k + 1] * frame_shift +\
+                                                         frame_offset */                                              \
+  X(double, delay, Derived(features.delay()))         /* seconds from a network frame's start to the last sample that \
+                                                         its scores need */                                           \
+  X(double, confidence_slope, Range{0, 1e3})          /* confidence = sigmoid(slope * logit(posterior) + intercept):  \
+                                                         held-out data's fit */                                       \
+  X(double, confidence_intercept, Range{-1e3, 1e3})                                                                   \
+  X(int, align_delay, OfAlign(0, 100))                /* network frames: the last row that tells of frame t is row    \
+                                                         t + align_delay */                                           \
+  X(double, align_shift, OfAlign(-1, 1))              /* seconds, added to each boundary */
 
 // What the file says of itself; METADATA of export/writer.py writes it.
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
   FeatureOptions features;
-#define TETRAPHONE_NUMBER(name, ...) double name = 0;
+  std::size_t align_rows = 0;  // that the program align reads as one frame; 0: the file lacks it
+#define TETRAPHONE_NUMBER(type, name, ...) type name = 0;
   TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
 #undef TETRAPHONE_NUMBER
 
@@ -44,11 +54,15 @@ struct ModelInfo {
   };
   // Export's arithmetic may round otherwise.
   static Range Derived(double value) { return {value - 1e-9, value + 1e-9}; }
+  // Read where the file aligns.
+  Range OfAlign(double least, double greatest) const {
+    return align_rows != 0 ? Range{least, greatest} : Range{0, 0, 0.0};
+  }
 
   // Visits the name, the value and the range of each number.
   template <typename Visit>
   void ForEach(Visit visit) {
-#define TETRAPHONE_NUMBER(name, ...) visit(#name, name, __VA_ARGS__);
+#define TETRAPHONE_NUMBER(type, name, ...) visit(#name, name, __VA_ARGS__);
     TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
 #undef TETRAPHONE_NUMBER
   }
@@ -64,7 +78,8 @@ class Model {
   ~Model();
 
   const ModelInfo& info() const { return info_; }
-  const ProgramFile& program() const { return program_; }
+  const Program& program() const { return *file_.Find(kForward); }
+  const ProgramFile& file() const { return file_; }
   const std::string& name() const { return name_; }
   std::size_t file_bytes() const { return size_; }
   // With the file's bytes if they were copied, without them if they are mapped; see heap_bytes.h.
@@ -77,34 +92,40 @@ class Model {
   Model() = default;
   static Result<std::shared_ptr<const Model>> Finish(std::unique_ptr<Model> model);
   Failure ReadInfo();
+  Failure CheckAlign();
 
   std::string name_;
   const std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   bool mapped_ = false;
-  ProgramFile program_;
+  ProgramFile file_;
   std::unique_ptr<const Engine> engine_;
   ModelInfo info_;
   std::shared_ptr<const FrontEndTables> front_end_;
 };
 
-// One stream's network. Not for two threads at once.
+// One stream's network, or another program of its file. Not for two threads at once.
 class Network {
  public:
-  static Result<std::unique_ptr<Network>> Make(std::shared_ptr<const Model> model);
+  // An error if the file lacks the program.
+  static Result<std::unique_ptr<Network>> Make(std::shared_ptr<const Model> model,
+                                               const std::string& program = kForward);
   ~Network();
 
+  const Program& program() const { return program_; }
   // x [frames, inputs] -> scores [frames, outputs], from the state of the last call; frames <= program().most_frames.
-  Failure Run(const float* x, std::size_t frames, float* scores);
+  // hidden, unless it is null: [frames, program().hidden()], the last recurrent layer's output; an error if that is 0.
+  Failure Run(const float* x, std::size_t frames, float* scores, float* hidden = nullptr);
   // The state of a stream's start: zeros.
   void Reset();
   // Without the model; see heap_bytes.h.
   std::size_t heap_bytes() const;
 
  private:
-  explicit Network(std::shared_ptr<const Model> model);
+  Network(std::shared_ptr<const Model> model, const Program& program);
 
   std::shared_ptr<const Model> model_;
+  const Program& program_;
   std::vector<std::vector<float>> states_;
   std::unique_ptr<Call> call_;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "../common/heap_bytes.h"
 #include "../common/limits.h"
 #include "../operators/arguments.h"
 #include "flat_buffer.h"
@@ -42,7 +43,7 @@ struct TensorInfo {
 class Reader {
  public:
   Reader(const std::uint8_t* data, std::size_t size)
-      : file_{data, size}, flat_{Program(file_)}, root_(flat_, flat_.Follow(0)) {
+      : bytes_{data, size}, flat_{Flat(bytes_)}, root_(flat_, flat_.Follow(0)) {
     Require(root_.Scalar<std::uint32_t>(0) == 0, "it has an unknown schema version");
     for (std::size_t field : {2, 3, 6, 7}) {  // inline constants, delegates' data, mutable segments, named data
       Require(root_.Tables(field).size() == 0, "it holds data that no program of ours has");
@@ -53,28 +54,26 @@ class Reader {
   ProgramFile Read() {
     const Vector plans = root_.Tables(1);
     Require(plans.size() <= kMostMethods, "it has too many methods");
-    bool found = false;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const Table plan = plans.Table(i);
-      const std::string_view name = plan.Text(0);
-      // ExecuTorch compares up to the first zero: it would take another plan for forward.
+      const std::string name(plan.Text(0));
+      // ExecuTorch compares up to the first zero: it would take another plan for this one.
       Require(name.find('\0') == name.npos, "a method's name holds a zero");
       Require(plan.Tables(7).size() == 0, "a method uses a delegate");
-      if (name == "forward") {
-        Require(!found, "two methods have one name");
-        found = true;
-        ReadForward(plan);
+      Require(file_.programs.count(name) == 0 && file_.metadata.count(name) == 0, "two methods have one name");
+      if (plan.List<std::int32_t>(3).size() == 0) {
+        file_.metadata.emplace(name, Constant(plan));
       } else {
-        Require(result_.metadata.emplace(std::string(name), Constant(plan)).second, "two methods have one name");
+        ReadProgram(plan, &file_.programs[name]);
       }
     }
-    Require(found, "it has no method forward");
-    return std::move(result_);
+    Require(file_.Find(kForward) != nullptr, "it has no program forward");
+    return std::move(file_);
   }
 
  private:
   // The flatbuffer's part of the file, from the extended header at byte 8 (ExecuTorch's ExtendedHeader).
-  static FlatBytes Program(const FlatBytes& file) {
+  static FlatBytes Flat(const FlatBytes& file) {
     Require(file.size >= 40 && std::memcmp(file.data + 4, "ET12eh00", 8) == 0, "its header is not ExecuTorch's");
     const auto program_size = file.At<std::uint64_t>(16);
     Require(program_size >= 40 && program_size <= file.size, "its header says another size");
@@ -82,7 +81,7 @@ class Reader {
   }
 
   void FindConstants() {
-    const auto base = file_.At<std::uint64_t>(24);
+    const auto base = bytes_.At<std::uint64_t>(24);
     const Table constants = root_.Child(5);
     offsets_ = constants.List<std::uint64_t>(1);
     const Vector segments = root_.Tables(4);
@@ -90,10 +89,10 @@ class Reader {
             "it has other segments than its constants");
     const auto offset = segments.Table(0).Scalar<std::uint64_t>(0);
     const auto bytes = segments.Table(0).Scalar<std::uint64_t>(1);
-    Require(
-        base >= flat_.size && base <= file_.size && offset <= file_.size - base && bytes <= file_.size - base - offset,
-        "its constants reach beyond the file");
-    constants_ = {file_.data + base + offset, static_cast<std::size_t>(bytes)};
+    Require(base >= flat_.size && base <= bytes_.size && offset <= bytes_.size - base &&
+                bytes <= bytes_.size - base - offset,
+            "its constants reach beyond the file");
+    constants_ = {bytes_.data + base + offset, static_cast<std::size_t>(bytes)};
   }
 
   TensorInfo Tensor(const Table& value) {
@@ -126,7 +125,7 @@ class Reader {
       Require(offset <= constants_.size && info.bytes <= constants_.size - offset,
               "a constant reaches beyond its segment");
       info.content = constants_.data + offset;
-      Require(static_cast<std::uint64_t>(info.content - file_.data) % kLeastAlignment == 0, "a constant lies askew");
+      Require(static_cast<std::uint64_t>(info.content - bytes_.data) % kLeastAlignment == 0, "a constant lies askew");
     }
     if (info.planned) {
       const Table place = tensor.Child(6);
@@ -138,7 +137,7 @@ class Reader {
 
   ProgramFile::Value Constant(const Table& plan) {
     const Vector outputs = plan.List<std::int32_t>(4);
-    Require(outputs.size() == 1 && plan.List<std::int32_t>(3).size() == 0, "a constant method is no constant");
+    Require(outputs.size() == 1, "a constant method is no constant");
     const Table value = plan.Tables(2).Table(static_cast<std::size_t>(outputs.Scalar<std::int32_t>(0)));
     switch (value.Scalar<std::uint8_t>(0)) {
       case kInt:
@@ -161,7 +160,7 @@ class Reader {
     }
   }
 
-  void ReadForward(const Table& plan) {
+  void ReadProgram(const Table& plan, Program* program) {
     const Vector values = plan.Tables(2);
     const Vector inputs = plan.List<std::int32_t>(3);
     const Vector outputs = plan.List<std::int32_t>(4);
@@ -169,7 +168,7 @@ class Reader {
     const Vector operators = plan.Tables(6);
     const Vector memory = plan.List<std::int64_t>(8);
     Require(values.size() <= kMostValues && operators.size() <= kMostValues, "it has too many values");
-    Require(inputs.size() >= 1 && outputs.size() == inputs.size(), "its states are not those that it returns");
+    Require(outputs.size() == inputs.size(), "its states are not those that it returns");
     Require(chains.size() == 1 && chains.Table(0).Tables(2).size() <= kMostValues,
             "it has another chain of instructions");
     Require(memory.size() >= 1 && memory.size() <= 2 && plan.Tables(9).size() == 0, "it has other working memory");
@@ -177,9 +176,9 @@ class Reader {
     Require(
         memory.Scalar<std::int64_t>(0) == 0 && planned >= 0 && static_cast<std::uint64_t>(planned) <= kMostPlannedBytes,
         "it has other working memory");
-    result_.planned_bytes = static_cast<std::size_t>(planned);
+    program->planned_bytes = static_cast<std::size_t>(planned);
 
-    for (std::size_t i = 0; i < values.size(); ++i) CheckValue(values, i);
+    for (std::size_t i = 0; i < values.size(); ++i) CheckValue(values, i, *program);
 
     // The chain: each operator reads the frames that the one before wrote; states come and go in order.
     const auto at = [&](const Vector& list, std::size_t i) {
@@ -188,11 +187,11 @@ class Reader {
     const auto tensor = [&](std::size_t index) { return Tensor(values.Table(index)); };
     const TensorInfo first = tensor(at(inputs, 0));
     CheckFrames(first);
-    result_.most_frames = first.sizes[0];
-    result_.inputs = first.sizes[1];
+    program->most_frames = first.sizes[0];
+    program->inputs = first.sizes[1];
     std::size_t frames = at(inputs, 0);
     std::size_t state = 1;
-    result_.buffers.push_back(0);
+    program->buffers.push_back(0);
     const Vector instructions = chains.Table(0).Tables(2);
     Require(instructions.size() <= kMostLayers + 1, "it has too many layers");
     for (std::size_t i = 0; i < instructions.size(); ++i) {
@@ -211,7 +210,7 @@ class Reader {
       CheckFrames(written);
       Require(x.sizes[1] <= kMostWidth && written.sizes[1] <= kMostWidth, "a layer is too wide");
       Require(written.bytes <= kMostFrameBytes, "an operator writes too much");
-      Require(written.sizes[0] == result_.most_frames, "the numbers of frames differ");
+      Require(written.sizes[0] == program->most_frames, "the numbers of frames differ");
       Require(packed.constant && packed.type == kByteType && packed.sizes.size() == 1,
               "an operator has no packed weights");
       // Weights of one call only: the work of a frame does not exceed the file.
@@ -223,15 +222,15 @@ class Reader {
       Require(Fits(layer, kind.kind, static_cast<std::int64_t>(x.sizes[1]),
                    static_cast<std::int64_t>(written.sizes[1])),
               "packed weights are of another size than their call");
-      result_.steps.push_back({layer, i, i + 1, state - 1});
-      result_.buffers.push_back(static_cast<std::size_t>(written.planned ? written.memory.first : 0));
+      program->steps.push_back({layer, i, i + 1, state - 1});
+      program->buffers.push_back(static_cast<std::size_t>(written.planned ? written.memory.first : 0));
       for (std::size_t k = 0; k < count; ++k, ++state) {
         Require(state < inputs.size() && at(args, place.states + k) == at(inputs, state) &&
                     at(args, place.new_states + k) == at(outputs, state),
                 "states are not in order");
         CheckState(tensor(at(args, place.states + k)), written.sizes[1]);
         CheckState(tensor(at(args, place.new_states + k)), written.sizes[1]);
-        result_.states.push_back(written.sizes[1]);
+        program->states.push_back(written.sizes[1]);
       }
       if (count == 0) {
         Require(at(args, place.returned) == at(args, place.y), "a call returns something else than it wrote");
@@ -241,21 +240,21 @@ class Reader {
       } else {
         CheckReturned(values.Table(at(args, place.returned)), args, place);
       }
-      result_.scratch_bytes =
-          std::max(result_.scratch_bytes, ScratchBytes(layer, static_cast<std::int64_t>(result_.most_frames)));
+      program->scratch_bytes =
+          std::max(program->scratch_bytes, ScratchBytes(layer, static_cast<std::int64_t>(program->most_frames)));
       const bool last = i + 1 == instructions.size();
       Require(written.planned != last && !written.constant, "scores have no place");
       Require(!(x.planned && written.planned) || Apart(x.memory, written.memory), "an operator overwrites its input");
       Require(last == (at(args, place.y) == at(outputs, 0)), "the scores are not the last operator's");
       frames = at(args, place.y);
-      result_.outputs = written.sizes[1];
+      program->outputs = written.sizes[1];
     }
     Require(instructions.size() >= 1 && state == inputs.size(), "states are not in order");
     Require(!first.planned && !first.constant && frames != at(inputs, 0), "the frames have a place of their own");
     CheckDistinct(inputs, outputs);
   }
 
-  void CheckValue(const Vector& values, std::size_t index) {
+  void CheckValue(const Vector& values, std::size_t index, const Program& program) {
     const Table value = values.Table(index);
     switch (value.Scalar<std::uint8_t>(0)) {
       case kInt:
@@ -274,7 +273,7 @@ class Reader {
       default: {
         const TensorInfo info = Tensor(value);
         Require(!info.planned || (info.memory.first % kLeastAlignment == 0 &&
-                                  info.memory.first + info.memory.bytes <= result_.planned_bytes),
+                                  info.memory.first + info.memory.bytes <= program.planned_bytes),
                 "a tensor lies askew in the working memory, or reaches beyond it");
       }
     }
@@ -322,25 +321,39 @@ class Reader {
   }
 
   Range Place(const TensorInfo& constant) const {
-    return {static_cast<std::uint64_t>(constant.content - file_.data), constant.bytes};
+    return {static_cast<std::uint64_t>(constant.content - bytes_.data), constant.bytes};
   }
 
   static bool Apart(const Range& a, const Range& b) {
     return a.first + a.bytes <= b.first || b.first + b.bytes <= a.first;
   }
 
-  FlatBytes file_;
+  FlatBytes bytes_;
   FlatBytes flat_;
   Table root_;
   Vector offsets_;
   FlatBytes constants_{nullptr, 0};
-  std::vector<Range> weights_;  // of the calls so far
-  ProgramFile result_;
+  std::vector<Range> weights_;  // of all programs' calls so far
+  ProgramFile file_;
 };
 
 }  // namespace
 
-Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name) {
+std::size_t Program::hidden() const {
+  const auto states = [](const Step& step) { return FindKind(step.layer.shape.kind)->states; };
+  const std::size_t count = steps.size();
+  const bool tapped = count >= 2 && states(steps[count - 1]) == 0 && states(steps[count - 2]) != 0;
+  return tapped ? static_cast<std::size_t>(steps[count - 1].layer.shape.inputs) : 0;
+}
+
+std::size_t Program::heap_bytes() const { return HeapBytes(states, steps, buffers); }
+
+const Program* ProgramFile::Find(std::string_view name) const {
+  const auto found = programs.find(name);
+  return found == programs.end() ? nullptr : &found->second;
+}
+
+Result<ProgramFile> ReadProgramFile(const std::uint8_t* data, std::size_t size, const std::string& name) {
   if (Failure failure = CheckTrailer(data, size, name)) return *failure;
   try {
     return Reader(data, size - kTrailerBytes).Read();

@@ -2,15 +2,18 @@
 //
 // ExecuTorch verifies that the file is a well-formed flatbuffer, but takes indices, sizes, plans and instructions on
 // trust. Programs of ours have one form: a chain of our operators from the frames to the scores, the states in between
-// given and returned. ReadProgram accepts that form alone, with every packed block opened and every buffer measured, so
-// a file whose checksum was made right again can give other scores, but cannot crash or hang whoever runs it.
+// given and returned. ReadProgramFile accepts that form alone, with every packed block opened and every buffer
+// measured, so a file whose checksum was made right again can give other scores, but cannot crash or hang whoever runs
+// it.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -19,13 +22,10 @@
 
 namespace tetraphone {
 
-struct ProgramFile {
-  // The constant methods: an int, float or str of Python, or a tensor of float32.
-  using Value = std::variant<std::int64_t, double, std::string, std::vector<float>>;
-  std::map<std::string, Value> metadata;
-
-  std::size_t inputs = 0;           // reals of a network frame
-  std::size_t outputs = 0;          // scores of a network frame
+// A chain of layers: frames in, scores out.
+struct Program {
+  std::size_t inputs = 0;           // reals of a frame
+  std::size_t outputs = 0;          // scores of a frame
   std::size_t most_frames = 0;      // of one call
   std::vector<std::size_t> states;  // reals of each state
   std::size_t planned_bytes = 0;    // working memory of a call, as the program plans it
@@ -40,10 +40,25 @@ struct ProgramFile {
   };
   std::vector<Step> steps;           // in the order in which they run
   std::vector<std::size_t> buffers;  // where each lies in the working memory; 0 for the frames and the scores
+
+  // Reals of what the last step turns into scores, if it is the output of a recurrent layer; else 0.
+  std::size_t hidden() const;
+  std::size_t heap_bytes() const;  // see heap_bytes.h
 };
 
-// Verifies the trailer and the program of a whole file; what is returned is a copy, but for the steps' packed weights.
+constexpr const char* kForward = "forward";  // the program of the network, which every file has
+
+struct ProgramFile {
+  // The methods without inputs: an int, float or str of Python, or a tensor of float32.
+  using Value = std::variant<std::int64_t, double, std::string, std::vector<float>>;
+  std::map<std::string, Value> metadata;
+  std::map<std::string, Program, std::less<>> programs;  // the methods with inputs
+
+  const Program* Find(std::string_view name) const;  // null where the file lacks it
+};
+
+// Verifies the trailer and the programs of a whole file; what is returned is a copy, but for the steps' packed weights.
 // `name` is for errors.
-Result<ProgramFile> ReadProgram(const std::uint8_t* data, std::size_t size, const std::string& name);
+Result<ProgramFile> ReadProgramFile(const std::uint8_t* data, std::size_t size, const std::string& name);
 
 }  // namespace tetraphone

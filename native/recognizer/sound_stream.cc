@@ -94,7 +94,7 @@ Failure SoundStream::Feed(const float* samples, std::size_t count) {
 
 // Scores the inputs that are ready.
 Failure SoundStream::Compute() {
-  const ProgramFile& program = model_->program();
+  const Program& program = model_->program();
   front_end_.TakeInputs(&inputs_);
   const std::size_t ready = inputs_.size() / program.inputs;
   for (std::size_t first = 0; first < ready; first += program.most_frames) {

@@ -16,7 +16,7 @@ from torch import Tensor
 import tetraphone.export.program as program_module
 from tetraphone.common.errors import InputError
 from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, pack
-from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes
+from tetraphone.export.program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import metadata, packed_layers
 from tetraphone.quant.formats import Format
@@ -111,7 +111,7 @@ def test_sizes_that_could_be_taken_for_the_number_of_frames() -> None:
     for inputs, hidden in ((12, 12), (MAX_FRAMES, MAX_FRAMES), (12, 4)):
         checkpoint = make_checkpoint(hidden=hidden, features=FeatureOptions(bands=inputs // 4, stack=1, stride=1))
         layers = packed_layers(checkpoint)
-        network, program = Network(layers), Program(program_bytes(layers, inputs, {}), "model.pte")
+        network, program = Network(layers), Program(program_bytes({FORWARD: layers}, {}), "model.pte")
         for frames in (1, 2, 3, hidden, MAX_FRAMES):
             x, state = random_input(frames, network, inputs)
             expected, *after = network(x, *state)
@@ -130,7 +130,7 @@ def test_hamilton_linear_runs_in_a_program(number_format: str) -> None:
         bias = torch.randn(outputs, generator=generator)
         block = pack(kind, Format[number_format.upper()], inputs, outputs, weight, None, bias)
         layers.append(PackedLayer(kind, outputs, block))
-    program = Program(program_bytes(layers, 12, {}), "model.pte")
+    program = Program(program_bytes({FORWARD: layers}, {}), "model.pte")
     assert (program.inputs, program.outputs, program.initial_state()) == (12, 7, ())
     for frames in (1, 100, 129):
         x = torch.randn(frames, 12, generator=generator)
@@ -139,16 +139,16 @@ def test_hamilton_linear_runs_in_a_program(number_format: str) -> None:
 
 def test_program_does_not_grow_with_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = packed_layers(make_checkpoint("int8"))
-    long = program_bytes(layers, 32, {})
+    long = program_bytes({FORWARD: layers}, {})
     # One call for each layer, whatever the number of frames.
     assert len(plan(long).chains[0].instructions) == len(layers)
     monkeypatch.setattr(program_module, "MAX_FRAMES", 16)
-    assert abs(len(program_bytes(layers, 32, {})) - len(long)) < 64
+    assert abs(len(program_bytes({FORWARD: layers}, {})) - len(long)) < 64
 
 
 def test_planned_memory_is_bounded() -> None:
     checkpoint = make_checkpoint(hidden=1024, layers=3)
-    content = program_bytes(packed_layers(checkpoint), checkpoint.features.inputs, {})
+    content = program_bytes({FORWARD: packed_layers(checkpoint)}, {})
     planned = sum(plan(content).non_const_buffer_sizes)
     # What one layer leaves to the next, twice; inputs and outputs are the caller's.
     assert 0 < planned <= 2.5 * MAX_FRAMES * 1024 * 4
@@ -159,7 +159,7 @@ def test_int8_file_is_under_three_tenths() -> None:
         sizes = {}
         for number_format in FORMATS:
             checkpoint = make_checkpoint(number_format, hidden=256, layers=layers, features=FeatureOptions())
-            sizes[number_format] = len(program_bytes(packed_layers(checkpoint), 480, metadata(checkpoint)))
+            sizes[number_format] = len(program_bytes({FORWARD: packed_layers(checkpoint)}, metadata(checkpoint)))
         assert sizes["int8"] < 0.30 * sizes["float32"]
         assert sizes["int4"] < 0.65 * sizes["int8"]
 
@@ -216,7 +216,7 @@ to_the_runtime = [
 ]
 for arguments in to_the_runtime:
     try:
-        program._forward.execute(arguments)
+        program._program.execute(arguments)
     except RuntimeError:
         pass
     else:

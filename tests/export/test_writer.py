@@ -14,7 +14,7 @@ from executorch.runtime import Runtime
 import tetraphone.export.writer as writer
 from tetraphone.common.errors import InputError
 from tetraphone.evaluation.models import load_model
-from tetraphone.export.program import MAX_FRAMES, Network, PackedLayer, program_bytes, sealed
+from tetraphone.export.program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes, sealed
 from tetraphone.export.runtime import Program
 from tetraphone.export.writer import METADATA, export, metadata, packed_layers
 from tetraphone.train.network.model import Checkpoint
@@ -65,7 +65,9 @@ def test_file_that_disagrees_is_not_left(step: str, says: str, tmp_path: Path, m
     path.write_bytes(b"an older model")
     original = getattr(writer, step)
     if step == "program_bytes":
-        monkeypatch.setattr(writer, step, lambda layers, *rest: original(with_another_weight(layers), *rest))
+        monkeypatch.setattr(
+            writer, step, lambda given, *rest: original({FORWARD: with_another_weight(given[FORWARD])}, *rest)
+        )
     else:
         monkeypatch.setattr(writer, step, lambda checkpoint: with_another_weight(original(checkpoint)))
     with pytest.raises(InputError, match=rf"{path}.*{says}.*it was not written"):
@@ -92,7 +94,7 @@ def test_metadata_round_trip(exported: dict[str, tuple[Checkpoint, Path]]) -> No
 
 def test_recognisers_read_the_metadata_that_is_marked_as_read(tmp_path: Path) -> None:
     """Each value under another name in turn: the loader misses those alone."""
-    content = program_bytes(packed_layers(make_checkpoint()), 32, metadata(make_checkpoint()))
+    content = program_bytes({FORWARD: packed_layers(make_checkpoint())}, metadata(make_checkpoint()))
     content = content[: -len(sealed(b""))]
     missed = {}
     for name in METADATA:
@@ -133,14 +135,14 @@ def test_metadata_that_a_program_would_change_is_refused(what: str) -> None:
     with pytest.raises(
         InputError, match=rf"metadata {re.escape(repr(key))}: .* becomes {becomes}.* in a program; give"
     ):
-        program_bytes(layers, 32, {"sound": 1, key: value})
+        program_bytes({FORWARD: layers}, {"sound": 1, key: value})
 
 
 def test_metadata_of_every_kind_is_kept() -> None:
     layers = packed_layers(make_checkpoint(hidden=4, layers=1))
     data: dict[str, Any] = {"text": "é☃", "empty": "", "int": -(2**63), "float": 1e-310, "nan": float("nan"), "": True}
     data |= {"strided": torch.arange(6).reshape(2, 3).T, "scalar": torch.tensor(5.0), "nans": torch.tensor([torch.nan])}
-    read = Program(program_bytes(layers, 32, data), "m.pte").metadata
+    read = Program(program_bytes({FORWARD: layers}, data), "m.pte").metadata
     assert read.keys() == data.keys()
     assert {key: str(value) for key, value in read.items()} == {key: str(value) for key, value in data.items()}
 
@@ -151,7 +153,7 @@ def test_operator_of_others_is_not_exported(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Network, "forward", lambda self, x, *states: original(self, x + x, *states))
     assert "aten::add.out" in Runtime.get().operator_registry.operator_names
     with pytest.raises(InputError, match=r"lacks the operator aten::add\.out; this network cannot be exported"):
-        program_bytes(packed_layers(make_checkpoint(hidden=4, layers=1)), 32, {})
+        program_bytes({FORWARD: packed_layers(make_checkpoint(hidden=4, layers=1))}, {})
 
 
 WRONG = {
@@ -172,7 +174,7 @@ def test_metadata_of_another_network_is_refused(key: str, tmp_path: Path) -> Non
     path = tmp_path / "m.pte"
     for value in WRONG[key]:
         data = {**metadata(checkpoint), key: value}
-        path.write_bytes(program_bytes(packed_layers(checkpoint), 32, data))
+        path.write_bytes(program_bytes({FORWARD: packed_layers(checkpoint)}, data))
         with pytest.raises(InputError, match=str(path)):
             load_model(path)
 

@@ -14,7 +14,7 @@ from sounds import FEATURES, RATE, heard, speech_like
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
-from tetraphone.export.program import program_bytes
+from tetraphone.export.program import FORWARD, program_bytes
 from tetraphone.export.writer import metadata, packed_layers
 from tetraphone.recognition.engine import choose_engine, engine, engines
 from tetraphone.recognition.recognizer import Recognizer
@@ -57,7 +57,7 @@ def test_a_build_for_python_has_both_and_uses_the_direct_one() -> None:
 def test_same_bits_of_every_format(kind: str, layers: int, number_format: str, tmp_path: Path) -> None:
     checkpoint = make_checkpoint(number_format, kind=kind, layers=layers, hidden=20, features=FEATURES)
     model = tmp_path / "model.pte"
-    model.write_bytes(program_bytes(packed_layers(checkpoint), FEATURES.inputs, metadata(checkpoint)))
+    model.write_bytes(program_bytes({FORWARD: packed_layers(checkpoint)}, metadata(checkpoint)))
     for index, pieces in enumerate(PIECES):
         in_each(model, speech_like(0.3 if pieces == [1] else 2.0 + index), pieces)
 

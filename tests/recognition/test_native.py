@@ -133,9 +133,11 @@ def test_samples_from_a_pipe_give_the_same_phones(model: Path, recordings: list[
     assert pipe.communicate()[0].decode() == whole.stdout != ""
 
 
+@pytest.mark.parametrize("file", ["one program", "programs"])
 @pytest.mark.parametrize("build", ["recognizer", "fuzz"])
-def test_mutations_of_a_model_never_crash(build: str, small: Path) -> None:
-    done = run(program(build, "mutations"), small, 10000, 1, timeout=900)
+def test_mutations_of_a_model_never_crash(build: str, file: str, small: Path) -> None:
+    path = FUZZ / "corpus/model/programs.pte" if file == "programs" else small
+    done = run(program(build, "mutations"), path, 10000, 1, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "10000 mutations" in done.stdout
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "../recognizer/programs.h"
 #include "../recognizer/seal.h"
 #include "model/engine.h"
 #include "recognizer/recognizer.h"
@@ -16,6 +17,7 @@ void Run(const std::vector<std::uint8_t>& bytes) {
   std::vector<float> samples(3200, 0.25f);
   if (!(*stream)->Accept(samples.data(), samples.size(), 16000)) (void)(*stream)->Finish();
   (void)(*stream)->Poll();
+  (void)tetraphone::AllRows(bytes.data(), bytes.size());
 }
 
 }  // namespace

@@ -6,6 +6,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::uint8_t> bytes(data, data + size);
   tetraphone::Seal(&bytes);
-  (void)tetraphone::ReadProgram(bytes.data(), bytes.size(), "it");
+  (void)tetraphone::ReadProgramFile(bytes.data(), bytes.size(), "it");
   return 0;
 }

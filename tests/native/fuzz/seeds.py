@@ -10,9 +10,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from checkpoints import FORMATS, energy_program, make_checkpoint
+from checkpoints import FORMATS, energy_program, make_checkpoint, several_programs
 
 from tetraphone.corpora.lexicon.pack import pack
+from tetraphone.export.program import program_bytes
 from tetraphone.export.writer import export
 from tetraphone.sound.features import FeatureOptions
 
@@ -29,6 +30,7 @@ def main() -> None:
             checkpoint = make_checkpoint(number_format, kind, hidden=4, layers=1, features=features)
             export(checkpoint, CORPUS / "model" / f"{kind}-{number_format}.pte")
     (CORPUS / "model" / "energy.pte").write_bytes(energy_program())
+    (CORPUS / "model" / "programs.pte").write_bytes(program_bytes(*several_programs()))
     draw = np.random.default_rng(0)
     for rate in range(6):
         operations = [bytes([rate])]

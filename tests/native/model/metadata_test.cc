@@ -7,7 +7,8 @@
 namespace tetraphone {
 namespace {
 
-const std::map<std::string, ProgramFile::Value> kValues{{"half", 0.5}, {"whole", std::int64_t{2}}};
+const std::map<std::string, ProgramFile::Value> kValues{
+    {"half", 0.5}, {"whole", std::int64_t{2}}, {"great", std::int64_t{1} << 32}};
 
 TEST(Metadata, NumbersAreReadWithinTheirRange) {
   struct Case {
@@ -25,6 +26,27 @@ TEST(Metadata, NumbersAreReadWithinTheirRange) {
   for (const Case& one : cases) {
     Metadata data(kValues);
     double value = -1;
+    data.Read(one.key, &value, one.range);
+    EXPECT_EQ(value, one.value) << one.key;
+    EXPECT_EQ(data.fault(), one.fault);
+  }
+}
+
+TEST(Metadata, WholeNumbersAreReadWithinTheirRange) {
+  struct Case {
+    const char* key;
+    ModelInfo::Range range;
+    int value;
+    const char* fault;
+  };
+  const Case cases[] = {{"whole", {1, 2}, 2, ""},
+                        {"whole", {0, 1}, -1, "whole is 2"},
+                        {"great", {0, 100}, -1, "great is 4294967296"},
+                        {"half", {0, 1}, 0, "half is of another type"},
+                        {"none", {1, 2, 1.0}, 1, ""}};
+  for (const Case& one : cases) {
+    Metadata data(kValues);
+    int value = -1;
     data.Read(one.key, &value, one.range);
     EXPECT_EQ(value, one.value) << one.key;
     EXPECT_EQ(data.fault(), one.fault);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/engine.h"
+#include "programs.h"
 #include "recognizer/recognizer.h"
 #include "seal.h"
 
@@ -72,7 +73,7 @@ void Mutate(Bytes* bytes) {
   }
 }
 
-// The scores of a second of noise by an engine; empty if it refuses the file or the scores.
+// The scores of a second of noise by an engine, and rows of all programs; empty if it refuses the file or the scores.
 std::vector<float> Scores(const Bytes& bytes, const char* engine) {
   if (tetraphone::ChooseEngine(engine)) std::abort();
   auto recognizer = tetraphone::Recognizer::Load(bytes.data(), bytes.size());
@@ -84,7 +85,11 @@ std::vector<float> Scores(const Bytes& bytes, const char* engine) {
   std::vector<float> noise(16000);
   for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<float>((i * 7919 % 2001) / 1000.0 - 1.0);
   if ((*stream)->Accept(noise.data(), noise.size(), 16000) || (*stream)->Finish() || !(*stream)->Poll()) return {};
-  return *(*stream)->TakeScores();
+  std::vector<float> scores = *(*stream)->TakeScores();
+  const std::vector<float> rows = tetraphone::AllRows(bytes.data(), bytes.size());
+  if (rows.empty()) return {};
+  scores.insert(scores.end(), rows.begin(), rows.end());
+  return scores;
 }
 
 // Whether it loads and gives scores. ExecuTorch also refuses faults of what neither engine reads; where both give
