@@ -3,9 +3,11 @@
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tetraphone.common.files import machine
+from tetraphone.common.models import find_model
 
 from .arguments import JSON, flag
 
@@ -14,6 +16,10 @@ from .arguments import JSON, flag
 class Info:
     """Print versions, the engine that runs models, and the instruction set that the kernels use, and why."""
 
+    model: Path | None = field(
+        default=None,
+        metadata=flag("Also what is told of a model: a file, or a name of `tetraphone models`.", "FILE"),
+    )
     json: bool = field(default=False, metadata=flag(JSON))
 
     def run(self) -> dict[str, Any]:
@@ -36,4 +42,15 @@ class Info:
             "why": why,
             "processor_has": instruction_sets(),
             **machine(),
+            **self._told(),
         }
+
+    def _told(self) -> dict[str, Any]:
+        if self.model is None:
+            return {}
+        from tetraphone.recognition.recognizer import Recognizer
+
+        path = find_model(self.model)
+        with Recognizer.load(path) as recognizer:
+            told = {**recognizer.info, "aligns": bool(recognizer.info["aligns"])}
+        return {"model": {"file": str(path), **told}}

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import revision, write_atomically
 from tetraphone.common.native import PACKAGE, check_network
-from tetraphone.quant.formats import Format
+from tetraphone.quant.formats import ALIGNER_FORMAT, Format
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.recognizer import Recognizer
@@ -77,6 +77,60 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     return layers
 
 
+def packed_aligner(checkpoint: Checkpoint) -> list[PackedLayer]:
+    """The aligner's one layer as a packed block.
+
+    Raises:
+        InputError: its weights are of another shape than its sizes say.
+    """
+    head: Any = checkpoint.aligner
+    number_format = Format.named(ALIGNER_FORMAT if checkpoint.quantization else checkpoint.number_format)
+    block = pack(LINEAR, number_format, head.inputs, head.outputs, _weight(head.linear.weight), None, head.linear.bias)
+    return [PackedLayer(LINEAR, head.outputs, block)]
+
+
+State = tuple[Tensor, ...]
+
+
+def _network_scores(checkpoint: Checkpoint, x: Tensor, state: State) -> Tensor:
+    """The checkpoint's scores in torch, from the same state."""
+    parts = LAYER_KINDS[checkpoint.network.kind].states
+    stacked = tuple(torch.stack(state[part::parts])[:, None] for part in range(parts))
+    scores: Tensor = checkpoint.model.eval()(x[None], stacked)[0][0]
+    return scores
+
+
+def _aligner_scores(checkpoint: Checkpoint, x: Tensor, _: State) -> Tensor:
+    head: Any = checkpoint.aligner
+    scores: Tensor = head(x)
+    return scores
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a program is made from, and what it must compute."""
+
+    model: Callable[[Checkpoint], nn.Module | None]
+    """None: the checkpoint has none, and its file no such program."""
+    layers: Callable[[Checkpoint], list[PackedLayer]]
+    scores: Callable[[Checkpoint, Tensor, State], Tensor]
+    """In torch: frames [frames, inputs] and the states before them → [frames, outputs]."""
+
+
+PROGRAMS = {
+    FORWARD: Source(lambda checkpoint: checkpoint.model, packed_layers, _network_scores),
+    "align": Source(lambda checkpoint: checkpoint.aligner, packed_aligner, _aligner_scores),
+}
+"""The programs of a file, by the names that recognisers know (native/model/model.h)."""
+
+
+def packed_programs(checkpoint: Checkpoint) -> dict[str, list[PackedLayer]]:
+    """The layers of each program that the checkpoint's file has."""
+    return {
+        name: source.layers(checkpoint) for name, source in PROGRAMS.items() if source.model(checkpoint) is not None
+    }
+
+
 @dataclass(frozen=True)
 class Value:
     """One row of the metadata."""
@@ -84,12 +138,17 @@ class Value:
     kind: type
     """int, float, str or Tensor (float32)."""
     of: Callable[[Checkpoint], Any]
+    """None: the checkpoint has no such value."""
     read: bool = True
     """Whether recognisers read it (native/model/model.h, and features.h); else it is for people."""
 
 
 def _feature(option: str) -> Callable[[Checkpoint], Any]:
     return lambda checkpoint: getattr(checkpoint.features, option)
+
+
+def _of_aligner(number: str) -> Callable[[Checkpoint], Any]:
+    return lambda checkpoint: getattr(checkpoint.aligner, number, None)
 
 
 METADATA = {
@@ -102,6 +161,8 @@ METADATA = {
     "delay": Value(float, lambda checkpoint: checkpoint.features.delay),
     "confidence_slope": Value(float, lambda checkpoint: checkpoint.confidence.slope),
     "confidence_intercept": Value(float, lambda checkpoint: checkpoint.confidence.intercept),
+    "align_delay": Value(int, _of_aligner("delay")),
+    "align_shift": Value(float, _of_aligner("shift")),
     "kind": Value(str, lambda checkpoint: checkpoint.network.kind, read=False),
     "direction": Value(str, lambda checkpoint: checkpoint.network.direction, read=False),
     "layers": Value(int, lambda checkpoint: checkpoint.network.layers, read=False),
@@ -116,7 +177,8 @@ METADATA = {
 
 def metadata(checkpoint: Checkpoint) -> dict[str, Any]:
     """The constant methods of the checkpoint's program, see `METADATA`."""
-    return {name: value.of(checkpoint) for name, value in METADATA.items()}
+    values = {name: value.of(checkpoint) for name, value in METADATA.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
@@ -125,31 +187,45 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     Raises:
         InputError: the network cannot be exported, or its scores differ from the checkpoint's; then no file is left.
     """
-    layers = packed_layers(checkpoint)
-    content = program_bytes({FORWARD: layers}, metadata(checkpoint))
-    program = Program(content, str(path))
-    difference = check(program, checkpoint, layers)
+    programs = packed_programs(checkpoint)
+    content = program_bytes(programs, metadata(checkpoint))
+    differences = [
+        check(Program(content, str(path), name), checkpoint, layers, PROGRAMS[name].scores)
+        for name, layers in programs.items()
+    ]
     Recognizer.from_bytes(content, str(path)).close()
+    matrices = [matrix for name in programs for matrix in _matrices(PROGRAMS[name].model(checkpoint))]
     with write_atomically(path) as temporary:
         temporary.write_bytes(content)
     return {
         "model": str(path),
         "bytes": len(content),
-        "weight_bytes": sum(layer.block.numel() for layer in layers),
+        "weight_bytes": sum(layer.block.numel() for layers in programs.values() for layer in layers),
         "number_format": checkpoint.number_format,
-        "weights": sum(matrix.numel() for matrix in _matrices(checkpoint.model)),
-        "difference": difference,
+        "weights": sum(matrix.numel() for matrix in matrices),
+        "programs": list(programs),
+        "difference": max(differences),
     }
 
 
-def _matrices(model: nn.Module) -> list[Tensor]:
+def _matrices(model: nn.Module | None) -> list[Tensor]:
     """Every weight matrix, quantised or not."""
+    if model is None:
+        return []
     quantized = [module.values for module in model.modules() if isinstance(module, QuantizedWeight)]
     return [*quantized, *(parameter for parameter in model.parameters() if parameter.dim() > 1)]
 
 
-def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -> float:
+def check(
+    program: Program,
+    checkpoint: Checkpoint,
+    layers: list[PackedLayer],
+    scores: Callable[[Checkpoint, Tensor, State], Tensor],
+) -> float:
     """Compares the program's scores with those of the eager operators (equal bits) and of the checkpoint (close).
+
+    Args:
+        scores: the checkpoint's, see `Source`.
 
     Returns:
         The difference from the checkpoint's scores: of a float model the greatest one, of a quantised one the mean over
@@ -159,7 +235,7 @@ def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -
         InputError: the scores differ by more than is allowed.
     """
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(CHECK_FRAMES, checkpoint.features.inputs, generator=generator)
+    x = torch.randn(CHECK_FRAMES, program.inputs, generator=generator)
     network = Network(layers)
     state = tuple(torch.rand(part.shape, generator=generator) - 0.5 for part in network.initial_state())
     whole, after = program.run(x, state)
@@ -167,14 +243,15 @@ def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -
     chunks, position, carried = [], 0, state
     while position < len(x):
         size = int(torch.randint(1, 50, (1,), generator=generator))
-        scores, carried = program.run(x[position : position + size], carried)
-        chunks.append(scores)
+        chunk, carried = program.run(x[position : position + size], carried)
+        chunks.append(chunk)
         position += size
     same = [(whole, expected), (torch.cat(chunks), expected), *zip(after, expected_after, strict=True)]
     same += zip(carried, expected_after, strict=True)
     if not all(torch.equal(left, right) for left, right in same):
         raise InputError(f"{program.name} does not give the scores of its operators; it was not written")
-    reference = _reference(checkpoint, x, state)
+    with torch.inference_mode():
+        reference = scores(checkpoint, x, state)
     if checkpoint.quantization:
         difference = float((whole - reference).abs().mean() / reference.std())
         close = difference <= QUANTIZED_TOLERANCE
@@ -184,13 +261,3 @@ def check(program: Program, checkpoint: Checkpoint, layers: list[PackedLayer]) -
     if not close:
         raise InputError(f"{program.name} differs from the checkpoint by {difference:.2g}; it was not written")
     return difference
-
-
-def _reference(checkpoint: Checkpoint, x: Tensor, state: tuple[Tensor, ...]) -> Tensor:
-    """The checkpoint's scores in torch, from the same state."""
-    parts = LAYER_KINDS[checkpoint.network.kind].states
-    stacked = tuple(torch.stack(state[part::parts])[:, None] for part in range(parts))
-    model = checkpoint.model.eval()
-    with torch.inference_mode():
-        scores: Tensor = model(x[None], stacked)[0][0]
-    return scores

@@ -1,5 +1,6 @@
 """Quantising a trained model: torchao finds the layers, our quantiser replaces them."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint, from_content, read_content
 
-from .formats import WEIGHT_FORMATS, WeightFormat
+from .formats import ALIGNER_FORMAT, WEIGHT_FORMATS, WeightFormat
 from .layers import QuantizedLinear, QuantizedRecurrent
 from .options import QuantizeOptions
 from .weights import QuantizedWeight
@@ -42,24 +43,32 @@ def _replace_module(module: nn.Module, config: QuaternionWeightConfig) -> nn.Mod
 def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoint, int]:
     """The checkpoint with quantised weights, and how many weights were replaced; the model given is changed.
 
+    An aligner's weights are of ALIGNER_FORMAT.
+
     Raises:
         InputError: the network is real or bi-directional, or a weight is not finite.
         RuntimeError: a weight matrix was left float, by a fault of this module.
     """
-    model = checkpoint.to_ship().model
+    model, aligner = checkpoint.to_ship().model.eval(), copy.deepcopy(checkpoint.aligner)
+    count = _quantize_weights(model, options.weights)
+    if aligner is not None:
+        count += _quantize_weights(aligner, ALIGNER_FORMAT)
+    return replace(checkpoint, model=model, quantization=options.weights, aligner=aligner), count
+
+
+def _quantize_weights(model: nn.Module, weights: WeightFormat) -> int:
+    """Replaces the layers of a model; returns the number of weights."""
     matrices = sum(parameter.dim() > 1 for parameter in model.parameters())
     quantize_(
         model,
-        QuaternionWeightConfig(options.weights),
+        QuaternionWeightConfig(weights),
         filter_fn=lambda module, name: isinstance(module, tuple(REPLACEMENTS)),
     )
     replaced = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
     left = [name for name, parameter in model.named_parameters() if parameter.dim() > 1]
     if left or len(replaced) != matrices:
         raise RuntimeError(f"{len(replaced)} of {matrices} matrices were quantised, these left float: {left}")
-    return replace(checkpoint, model=model.eval(), quantization=options.weights), sum(
-        weight.values.numel() for weight in replaced
-    )
+    return sum(weight.values.numel() for weight in replaced)
 
 
 def load(path: Path) -> Checkpoint:
@@ -74,11 +83,13 @@ def load(path: Path) -> Checkpoint:
         return from_content(content, path)
     if weight_format not in WEIGHT_FORMATS:
         raise InputError(f"{path} is quantised to {weight_format}; this version reads {', '.join(WEIGHT_FORMATS)}")
-    weights = content["weights"]
-    empty = from_content({**content, "weights": None}, path)
-    checkpoint, _ = quantize(empty, QuantizeOptions(weight_format))
+    weights, aligner = content["weights"], content.get("aligner")
+    without = {"weights": None, "aligner": aligner and {**aligner, "weights": None}}
+    checkpoint, _ = quantize(from_content({**content, **without}, path), QuantizeOptions(weight_format))
     try:
         checkpoint.model.load_state_dict(weights, strict=True)
+        if checkpoint.aligner is not None:
+            checkpoint.aligner.load_state_dict(aligner["weights"], strict=True)
     except RuntimeError as error:
         raise InputError(f"{path} does not hold a whole model: {error}; quantise the checkpoint again") from error
     return checkpoint

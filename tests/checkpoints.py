@@ -1,5 +1,7 @@
 """Untrained models for tests of quantisation and export, and layers packed by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -7,13 +9,14 @@ from torch import Tensor
 from tetraphone.common.phones import ARPABET
 from tetraphone.export.operators import LINEAR, OPERATORS, pack
 from tetraphone.export.program import FORWARD, Metadata, PackedLayer, program_bytes
-from tetraphone.export.writer import metadata, packed_layers
+from tetraphone.export.writer import metadata, packed_layers, packed_programs
 from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.sound.features import FeatureOptions, Normalisation
+from tetraphone.train.network.aligner import SUB_FRAMES, AlignerHead
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import AcousticModel, Checkpoint
 from tetraphone.train.network.options import NetworkOptions
@@ -28,8 +31,9 @@ def make_checkpoint(
     layers: int = 2,
     direction: str = "uni",
     features: FeatureOptions | None = None,
+    aligner: bool = False,
 ) -> Checkpoint:
-    """The same weights for the same options, biases too."""
+    """The same weights for the same options, biases too; with a head over three rows if it is to align."""
     features = features or FeatureOptions(bands=8, stack=1, stride=1)
     network = NetworkOptions(kind, hidden, layers, direction)  # type: ignore[arg-type]
     generator = torch.Generator().manual_seed(3)
@@ -41,6 +45,10 @@ def make_checkpoint(
     random = np.random.default_rng(3)
     statistics = random.uniform(0.5, 2.0, (2, 4 * features.bands)).astype(np.float32)
     checkpoint = Checkpoint(model.eval(), network, features, Normalisation(statistics[0], statistics[1]))
+    if aligner:
+        rows = SUB_FRAMES * (len(ARPABET) + 1)
+        weight, bias = torch.randn(rows, 3 * hidden, generator=generator), torch.randn(rows, generator=generator)
+        checkpoint = replace(checkpoint, aligner=AlignerHead(weight, bias, delay=1, shift=0.0125))
     if number_format == "float32":
         return checkpoint
     return quantize(checkpoint, QuantizeOptions(number_format))[0]  # type: ignore[arg-type]
@@ -101,13 +109,9 @@ def random_layer(inputs: int, outputs: int, number_format: str = "float32") -> P
 def several_programs() -> tuple[dict[str, list[PackedLayer]], Metadata]:
     """Programs and metadata of a small file: of a network, of a head that aligns, and of another network."""
     features = FeatureOptions(bands=4, stack=1, stride=1)
-    checkpoint = make_checkpoint("int8", hidden=4, layers=1, features=features)
-    programs = {
-        FORWARD: packed_layers(checkpoint),
-        "align": [random_layer(3 * 4, 3 * (len(ARPABET) + 1), "int8")],
-        "score": packed_layers(make_checkpoint(kind="qrnn", hidden=8, features=features)),
-    }
-    return programs, {**metadata(checkpoint), "align_delay": 1, "align_shift": 0.0125}
+    checkpoint = make_checkpoint("int8", hidden=4, layers=1, features=features, aligner=True)
+    other = packed_layers(make_checkpoint(kind="qrnn", hidden=8, features=features))
+    return {**packed_programs(checkpoint), "score": other}, metadata(checkpoint)
 
 
 def plain(bands: int, deviation: float = 1.0) -> Normalisation:

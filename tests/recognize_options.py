@@ -1,4 +1,4 @@
-"""Rows of options of `tetraphone recognize`, but those of decoding."""
+"""Rows of options of `tetraphone recognize`, but those of decoding, and of `tetraphone info`."""
 
 import json
 from typing import Any
@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
+from checkpoints import make_checkpoint
 from options import World, row
 
 from tetraphone.evaluation import batch
 from tetraphone.evaluation.models import load_model
+from tetraphone.export.writer import export
 from tetraphone.recognition import microphone
 from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.recognition.results import Recognition
@@ -24,6 +26,16 @@ def recognize_model(world: World) -> None:
     assert out.startswith("recording: ")
     code, _, err = world.run("recognize", recording, "--model", world.folder / "none.pte")
     assert (code, "none.pte" in err) == (1, True)
+
+
+@row("info", "--model")
+def info_model(world: World) -> None:
+    export(make_checkpoint(aligner=True), world.folder / "aligns.pte")
+    for path, aligns in ((world.program, False), (world.folder / "aligns.pte", True)):
+        told = world.json("info", "--model", path)["model"]
+        assert (told["file"], told["aligns"], told["file_bytes"]) == (str(path), aligns, path.stat().st_size)
+    assert "model" not in world.json("info")
+    assert world.run("info", "--model", world.folder / "none.pte")[0] == 1
 
 
 @row("recognize", "--channel")

@@ -16,18 +16,19 @@ from tetraphone.common.errors import InputError
 from tetraphone.evaluation.models import load_model
 from tetraphone.export.program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes, sealed
 from tetraphone.export.runtime import Program
-from tetraphone.export.writer import METADATA, export, metadata, packed_layers
+from tetraphone.export.writer import METADATA, PROGRAMS, export, metadata, packed_layers, packed_programs
 from tetraphone.train.network.model import Checkpoint
 
 
 @pytest.mark.parametrize("number_format", FORMATS)
 def test_export_says_what_it_wrote(number_format: str, tmp_path: Path) -> None:
-    report = export(make_checkpoint(number_format), tmp_path / "model.pte")
+    report = export(make_checkpoint(number_format, aligner=True), tmp_path / "model.pte")
     content = (tmp_path / "model.pte").read_bytes()
     assert (report["model"], report["bytes"]) == (str(tmp_path / "model.pte"), len(content))
     assert report["number_format"] == Program(content, "m.pte").metadata["number_format"] == number_format
-    # Two layers with 32 inputs and 32 hidden reals, a quarter of each matrix; the real output layer.
-    assert report["weights"] == 2 * 4 * 32 * (32 + 32) // 4 + 32 * 40
+    assert report["programs"] == ["forward", "align"]
+    # Two layers with 32 inputs and 32 hidden reals, a quarter of each matrix; the real output layer; the aligner.
+    assert report["weights"] == 2 * 4 * 32 * (32 + 32) // 4 + 32 * 40 + 3 * 32 * 3 * 40
     assert 0 <= report["difference"] < 0.02
 
 
@@ -59,19 +60,23 @@ def with_another_weight(layers: list[PackedLayer]) -> list[PackedLayer]:
     return [replace(layers[0], block=block), *layers[1:]]
 
 
-@pytest.mark.parametrize(("step", "says"), [("program_bytes", "operators"), ("packed_layers", "checkpoint")])
-def test_file_that_disagrees_is_not_left(step: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("says", ["operators", "checkpoint"])
+def test_file_that_disagrees_is_not_left(says: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.pte"
     path.write_bytes(b"an older model")
-    original = getattr(writer, step)
-    if step == "program_bytes":
+    if says == "operators":
         monkeypatch.setattr(
-            writer, step, lambda given, *rest: original({FORWARD: with_another_weight(given[FORWARD])}, *rest)
+            writer,
+            "program_bytes",
+            lambda given, data: program_bytes({**given, name: with_another_weight(given[name])}, data),
         )
     else:
-        monkeypatch.setattr(writer, step, lambda checkpoint: with_another_weight(original(checkpoint)))
+        source = PROGRAMS[name]
+        other = replace(source, layers=lambda checkpoint: with_another_weight(source.layers(checkpoint)))
+        monkeypatch.setitem(PROGRAMS, name, other)
     with pytest.raises(InputError, match=rf"{path}.*{says}.*it was not written"):
-        export(make_checkpoint(), path)
+        export(make_checkpoint(aligner=True), path)
     assert [item.name for item in tmp_path.iterdir()] == ["model.pte"]
     assert path.read_bytes() == b"an older model"
 
@@ -94,7 +99,8 @@ def test_metadata_round_trip(exported: dict[str, tuple[Checkpoint, Path]]) -> No
 
 def test_recognisers_read_the_metadata_that_is_marked_as_read(tmp_path: Path) -> None:
     """Each value under another name in turn: the loader misses those alone."""
-    content = program_bytes({FORWARD: packed_layers(make_checkpoint())}, metadata(make_checkpoint()))
+    checkpoint = make_checkpoint(aligner=True)
+    content = program_bytes(packed_programs(checkpoint), metadata(checkpoint))
     content = content[: -len(sealed(b""))]
     missed = {}
     for name in METADATA:
@@ -112,8 +118,9 @@ def test_recognisers_read_the_metadata_that_is_marked_as_read(tmp_path: Path) ->
 
 
 def test_metadata_is_of_the_types_that_are_listed() -> None:
-    for name, value in metadata(make_checkpoint()).items():
-        assert isinstance(value, METADATA[name].kind), name
+    values = metadata(make_checkpoint(aligner=True))
+    assert values.keys() == METADATA.keys()
+    assert all(isinstance(value, METADATA[name].kind) for name, value in values.items())
 
 
 CHANGED = {

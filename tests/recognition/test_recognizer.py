@@ -243,6 +243,7 @@ def test_info_is_that_of_the_file(models: dict[str, Path]) -> None:
     assert len(shared) == 5
     assert recognizer.info["phones"] == len(recognizer.phones)
     assert recognizer.info["hop"] == FEATURES.hop_ms / 1000
+    assert recognizer.info["aligns"] == 0
     assert recognizer.info["file_bytes"] == models["float32"].stat().st_size
     assert load_model(models["float32"]).phones == recognizer.phones
 

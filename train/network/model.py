@@ -17,6 +17,7 @@ from tetraphone.common.phones import ARPABET
 from tetraphone.recognition.confidence import Confidence
 from tetraphone.sound.features import FeatureOptions, Normalisation
 
+from .aligner import AlignerHead
 from .layers import KINDS, QuaternionLinear, Recurrent, State
 from .options import Initialisation, NetworkOptions
 
@@ -102,6 +103,8 @@ class Checkpoint:
     """Empty for a float model, else the number format of its weights."""
     states: int = 0
     """0: scores of the blank and the phones (CTC); else of so many hidden Markov states a phone, phone after phone."""
+    aligner: AlignerHead | None = None
+    """What aligns known words, of this network's hidden rows alone: a run that starts from it leaves it out."""
 
     @property
     def number_format(self) -> str:
@@ -130,10 +133,11 @@ class Checkpoint:
             half: store the weights in 16 bits, half the bytes; they are read as reals of 32 bits again.
         """
         weights = self.model.state_dict()
+        aligner = None if self.aligner is None else self.aligner.content(self.network.hidden)
         if half:
-            weights = {name: weight.half() for name, weight in weights.items()}
-            if wide := [name for name, weight in weights.items() if not weight.isfinite().all()]:
-                raise InputError(f"{wide[0]} has weights that 16 bits do not hold; keep them in 32")
+            weights = _halved(weights)
+            if aligner is not None:
+                aligner["weights"] = _halved(aligner["weights"])
         content = {
             "format": CHECKPOINT_FORMAT,
             "network": asdict(self.network),
@@ -145,6 +149,7 @@ class Checkpoint:
             "confidence": asdict(self.confidence),
             "quantization": self.quantization,
             "states": self.states,
+            "aligner": aligner,
             "options": self.options,
             "training": self.training,
             "revision": revision(),
@@ -153,6 +158,31 @@ class Checkpoint:
         torch.save(content, packed)  # to a file it would not tell why it cannot
         with write_atomically(path) as temporary:
             temporary.write_bytes(packed.getbuffer())
+
+
+def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    halves = {name: weight.half() for name, weight in weights.items()}
+    if wide := [name for name, weight in halves.items() if not weight.isfinite().all()]:
+        raise InputError(f"{wide[0]} has weights that 16 bits do not hold; keep them in 32")
+    return halves
+
+
+def hidden(checkpoint: Checkpoint, x: Tensor) -> Tensor:
+    """The top recurrent layer's output of an utterance, which the aligner reads, of a float or a quantised network.
+
+    Args:
+        x: network inputs [frames, inputs], normalised.
+
+    Returns:
+        [frames, hidden].
+
+    Raises:
+        InputError: the checkpoint is one of the paper's networks, or `x` has another shape.
+    """
+    recurrent = checkpoint.to_ship().model.eval().recurrent
+    with torch.inference_mode():
+        rows: Tensor = recurrent(x[None])[0][0]  # type: ignore[operator]
+    return rows
 
 
 def read_content(path: Path) -> dict[str, Any]:
@@ -203,6 +233,7 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             content["training"],
             Confidence(**content.get("confidence", {})),
             states=states,
+            aligner=content.get("aligner") and AlignerHead.of_content(content["aligner"], len(phones), options.hidden),
         )
         for name in ("mean", "deviation"):
             if content[name].shape != (4 * features.bands,):

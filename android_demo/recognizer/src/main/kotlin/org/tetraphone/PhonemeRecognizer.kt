@@ -117,6 +117,7 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         val frameShift = number("frame_shift")
         val frameOffset = number("frame_offset")
         val delay = number("delay")
+        val aligns = number("aligns") != 0.0
         val fileBytes = number("file_bytes").toLong()
         val phones = List(number("phones").toInt(), symbol)
 
