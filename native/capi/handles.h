@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "../system/mutex.h"
 #include "errors.h"
 
 namespace tetraphone {
@@ -19,17 +19,17 @@ template <typename T>
 class Handles {
  public:
   std::uint64_t Add(std::shared_ptr<T> object) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     objects_.emplace(++last_, std::move(object));
     return last_;
   }
   std::shared_ptr<T> Find(std::uint64_t handle) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;
   }
   std::shared_ptr<T> Remove(std::uint64_t handle) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = objects_.find(handle);
     if (found == objects_.end()) return nullptr;
     std::shared_ptr<T> object = std::move(found->second);
@@ -37,14 +37,14 @@ class Handles {
     return object;
   }
   std::vector<std::shared_ptr<T>> All() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     std::vector<std::shared_ptr<T>> all;
     for (const auto& [handle, object] : objects_) all.push_back(object);
     return all;
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::shared_ptr<T>> objects_;
 };

@@ -5,7 +5,6 @@
 #include <deque>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <string>
 #include <type_traits>
@@ -15,6 +14,7 @@
 #include "../decoder/grammar.h"
 #include "../model/engine.h"
 #include "../recognizer/recognizer.h"
+#include "../system/mutex.h"
 #include "errors.h"
 #include "handles.h"
 
@@ -30,6 +30,8 @@ using tetraphone::Failure;
 using tetraphone::Handles;
 using tetraphone::kNoHandle;
 using tetraphone::kNoMemory;
+using tetraphone::Lock;
+using tetraphone::Mutex;
 using tetraphone::Phone;
 using tetraphone::Recognizer;
 using tetraphone::Result;
@@ -37,11 +39,12 @@ using tetraphone::Stream;
 using tetraphone::With;
 
 thread_local std::string last_error;
+thread_local int last_code = 0;
 
 // What was computed and did not fit the caller's memory yet.
 struct OpenStream {
   std::shared_ptr<Stream> stream;
-  std::mutex mutex;
+  Mutex mutex;
   std::deque<Phone> phones;
   std::deque<float> bands;
   std::deque<float> scores;
@@ -95,10 +98,12 @@ int FieldAt(const tetraphone_field (&fields)[size], std::size_t index, tetraphon
 
 int tetraphone::Fail(const Error& error) {
   last_error = error.message;
-  return -static_cast<int>(error.code);
+  return last_code = -static_cast<int>(error.code);
 }
 
 TETRAPHONE_C_ABI const char* tetraphone_error(void) { return last_error.c_str(); }
+
+TETRAPHONE_C_ABI int tetraphone_error_code(void) { return last_code; }
 
 TETRAPHONE_C_ABI const char* tetraphone_engine() {
   const char* name = nullptr;
@@ -298,7 +303,7 @@ TETRAPHONE_C_ABI int tetraphone_stream_finish(tetraphone_handle stream) {
 
 TETRAPHONE_C_ABI int tetraphone_stream_reset(tetraphone_handle stream) {
   return With(Streams(), stream, [&](OpenStream& open) {
-    const std::lock_guard<std::mutex> lock(open.mutex);
+    const Lock lock(open.mutex);
     open.phones.clear();
     open.bands.clear();
     open.scores.clear();
@@ -330,7 +335,7 @@ TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
     for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
     for (const auto& open : Streams().All()) {
       bytes += open->stream->HeapBytes();
-      const std::lock_guard<std::mutex> lock(open->mutex);
+      const Lock lock(open->mutex);
       bytes += sizeof *open + open->phones.size() * sizeof(Phone) +
                (open->bands.size() + open->scores.size()) * sizeof(float);
     }
@@ -342,7 +347,7 @@ TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity) {
   return With(Streams(), stream, [&](OpenStream& open) {
-    const std::lock_guard<std::mutex> lock(open.mutex);
+    const Lock lock(open.mutex);
     return Hand(open.stream->Poll(), &open.phones, phones, capacity, ToC);
   });
 }
@@ -357,14 +362,14 @@ TETRAPHONE_C_ABI int64_t tetraphone_stream_provisional(tetraphone_handle stream,
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_bands(tetraphone_handle stream, float* bands, size_t capacity) {
   return With(Streams(), stream, [&](OpenStream& open) {
-    const std::lock_guard<std::mutex> lock(open.mutex);
+    const Lock lock(open.mutex);
     return Hand(open.stream->TakeBands(), &open.bands, bands, capacity, Same);
   });
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t capacity) {
   return With(Streams(), stream, [&](OpenStream& open) {
-    const std::lock_guard<std::mutex> lock(open.mutex);
+    const Lock lock(open.mutex);
     return Hand(open.stream->TakeScores(), &open.scores, scores, capacity, Same);
   });
 }

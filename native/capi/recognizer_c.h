@@ -63,6 +63,7 @@ typedef struct {
 } tetraphone_phone;
 
 const char* tetraphone_error(void);
+int tetraphone_error_code(void); /* of the same call; 0 before any failed */
 
 /* What a model and a recording may be (limits.h), as the readers of files have it: 0, or an error that names the value
  * and the limit. A symbol is `sizes[i]` bytes of UTF-8. */

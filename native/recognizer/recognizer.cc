@@ -53,7 +53,7 @@ struct Stream::State final : SoundStream {
   }
 
   bool Paused() const {
-    const std::lock_guard<std::mutex> lock(mutex());
+    const Lock lock(mutex());
     const std::int64_t silent = decoder.TrailingSilence();
     return silent < decoder.frames() && static_cast<double>(silent) * model().info().frame_shift >= pause;
   }

@@ -110,7 +110,7 @@ Failure SoundStream::Compute() {
 }
 
 Failure SoundStream::Accept(const float* samples, std::size_t frames, int rate, int channels) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return Guarded([&]() -> Failure {
     if (Failure failure = Refusal()) return failure;
     if (Failure failure = Checked(samples, frames, rate, channels)) return failure;
@@ -133,7 +133,7 @@ Failure SoundStream::Accept(const float* samples, std::size_t frames, int rate, 
 }
 
 Failure SoundStream::Finish() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return Guarded([&]() -> Failure {
     if (Failure failure = Refusal()) return failure;
     broken_ = Interrupted();
@@ -151,7 +151,7 @@ Failure SoundStream::Finish() {
 }
 
 Failure SoundStream::Reset() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   if (closed_) return Refusal();
   front_end_.Reset();
   network_->Reset();
@@ -165,12 +165,12 @@ Failure SoundStream::Reset() {
 }
 
 void SoundStream::Close() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   closed_ = true;
 }
 
 double SoundStream::Seconds() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return seconds();
 }
 
@@ -183,7 +183,7 @@ Result<std::vector<float>> SoundStream::TakeScores() {
 }
 
 std::size_t SoundStream::HeapBytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const Lock lock(mutex_);
   return OwnHeapBytes() + front_end_.heap_bytes() + network_->heap_bytes() +
          (resampler_ ? resampler_->heap_bytes() : 0) + tetraphone::HeapBytes(mono_, inputs_, scores_, kept_scores_);
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "../frontend/features.h"
 #include "../frontend/resampler.h"
 #include "../model/model.h"
+#include "../system/mutex.h"
 
 namespace tetraphone {
 
@@ -52,7 +52,7 @@ class SoundStream {
   // What `take` gives, unless the stream is closed.
   template <typename Take>
   auto Locked(Take take) const -> Result<decltype(take())> {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const Lock lock(mutex_);
     return Guarded([&]() -> Result<decltype(take())> {
       if (closed_) return *Refusal();
       return take();
@@ -71,7 +71,7 @@ class SoundStream {
 
   const Model& model() const { return *model_; }
   double seconds() const { return rate_ == 0 ? 0.0 : static_cast<double>(taken_) / rate_; }
-  std::mutex& mutex() const { return mutex_; }
+  Mutex& mutex() const { return mutex_; }
 
  private:
   Failure Refusal() const;
@@ -97,7 +97,7 @@ class SoundStream {
   bool finished_ = false;
   bool closed_ = false;
   Failure broken_;  // what stopped the stream in the middle
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
 };
 
 }  // namespace tetraphone

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CODE = {".py", ".cc", ".cpp", ".h", ".kt", ".sh"}
+CODE = {".py", ".cc", ".cpp", ".h", ".kt", ".sh", ".js", ".mjs", ".ts"}
 MOST_FILES = 14
 MOST_LINES = 420
 FLOORS = (

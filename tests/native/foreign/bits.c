@@ -28,10 +28,10 @@ static int PrintNew(tetraphone_handle stream) {
   static tetraphone_phone phones[kMost];
   int64_t count;
   while ((count = tetraphone_stream_bands(stream, values, kMost)) > 0) PrintFloats("band", values, count);
-  while (count == 0 && (count = tetraphone_stream_scores(stream, values, kMost)) > 0) {
-    PrintFloats("score", values, count);
-  }
-  while (count == 0 && (count = tetraphone_stream_poll(stream, phones, kMost)) > 0) {
+  if (count < 0) return 0;
+  while ((count = tetraphone_stream_scores(stream, values, kMost)) > 0) PrintFloats("score", values, count);
+  if (count < 0) return 0;
+  while ((count = tetraphone_stream_poll(stream, phones, kMost)) > 0) {
     for (int64_t i = 0; i < count; ++i) {
       printf("phone %d %a %a %a\n", (int)phones[i].index, phones[i].start, phones[i].end, phones[i].confidence);
     }

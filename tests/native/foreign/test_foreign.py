@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import soundfile
+from bits import compiled, compiled_here
 
 from tetraphone.common.models import DEFAULT, find_model
-from tetraphone.common.native import library
 
 ROOT = Path(__file__).parents[3]
 FOREIGN = ROOT / "build/foreign"
@@ -57,7 +57,7 @@ def program(target: str, name: str) -> Path:
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The app's recording, and some of real speech where corpora are, as WAV files of 16 bits."""
     folder = tmp_path_factory.mktemp("recordings")
-    found = sorted((CORPORA / "speechocean762").rglob("*.WAV"))[::700]
+    found = sorted((CORPORA / "speechocean762/WAVE").rglob("*.*"))[::700]
     paths = []
     for number, path in enumerate([RECORDING, *found]):
         samples, rate = soundfile.read(path, dtype="int16")
@@ -94,12 +94,9 @@ def test_command_finds_the_model_beside_it(target: str, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) > 10
 
 
-def bits_of(compiler: list[str | Path], linked: Path, folder: Path, run_by: list[str]) -> tuple[list[str], str]:
+def bits_of(program: Path, folder: Path, run_by: list[str]) -> tuple[list[str], str]:
     """What bits.c prints of a library, and its instruction set."""
-    executable = folder / "bits.exe"
-    source = Path(__file__).with_name("bits.c")
-    subprocess.run([*compiler, f"-I{ROOT}/native/capi", source, linked, "-o", executable], check=True)
-    done = run([*run_by, executable, find_model(DEFAULT), folder / "samples"])
+    done = run([*run_by, program, find_model(DEFAULT), folder / "samples"])
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines(), done.stderr.strip()
 
@@ -107,17 +104,14 @@ def bits_of(compiler: list[str | Path], linked: Path, folder: Path, run_by: list
 def test_library_gives_the_same_bits_on_windows(tmp_path: Path) -> None:
     target = "x86_64-windows-gnu"
     run_by = runner(target)
-    here = shutil.which("cc") or pytest.skip("a C compiler is missing")
     samples, rate = soundfile.read(RECORDING, dtype="int16")
     assert rate == 16000
     (tmp_path / "samples").write_bytes(samples.astype("<i2").tobytes())
     shutil.copy(FOREIGN / target / "tetraphone.dll", tmp_path)
-    lines, said = bits_of(
-        [ROOT / "build/zig" / target / "cc"], FOREIGN / target / "libtetraphone.dll.a", tmp_path, run_by
-    )
+    there = compiled([ROOT / "build/zig" / target / "cc"], FOREIGN / target / "libtetraphone.dll.a", tmp_path)
+    lines, said = bits_of(there, tmp_path, run_by)
     assert {line.split()[0] for line in lines} == {"band", "score", "phone"}
-    linked = Path(library()._name)
-    assert (lines, said) == bits_of([here, f"-Wl,-rpath,{linked.parent}"], linked, tmp_path, [])
+    assert (lines, said) == bits_of(compiled_here(tmp_path), tmp_path, [])
 
 
 def test_static_command_is_small() -> None:

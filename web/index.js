@@ -1,0 +1,2 @@
+export { TetraphoneError } from "./error.js";
+export { Recognizer, Stream } from "./recognizer.js";

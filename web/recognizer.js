@@ -1,0 +1,190 @@
+// The recogniser and its streams, in the thread that calls.
+
+import { TetraphoneError } from "./error.js";
+import { Native, bytesOf } from "./native.js";
+
+const SYMBOL_BYTES = 64;
+const BLOCK = 16384;  // frames of a recording that are recognised at a time
+
+// Streams that nobody closed.
+const forgotten = new FinalizationRegistry(({ native, handle }) => native.exports.tetraphone_stream_close(handle));
+
+export class Recognizer {
+  #native;
+  #handle;
+
+  constructor(native, handle) {
+    this.#native = native;
+    this.#handle = native.handle(handle);
+    /** What is told of the model: numbers, by their names in native/common/fields.h. */
+    this.info = native.withStruct("model_info", (at, fields) => {
+      native.checked(native.exports.tetraphone_recognizer_info(this.#handle, at));
+      const value = ({ kind, offset }) => native.number(kind, at + offset);
+      return Object.fromEntries([...fields].map(([name, field]) => [name, value(field)]));
+    });
+    /** The phone set, in the order of the scores; the blank's score comes before them. */
+    this.phones = Array.from({ length: this.info.phones }, (_, index) =>
+      native.withMemory([SYMBOL_BYTES], (at) => {
+        native.checked(native.exports.tetraphone_phone_symbol(this.#handle, index, at, SYMBOL_BYTES));
+        return native.text(at);
+      }));
+  }
+
+  /** The model at an address, or of these bytes (ArrayBuffer, typed array, Blob). */
+  static async load(model, { module } = {}) {
+    const [native, bytes] = await Promise.all([Native.load(module), bytesOf(model)]);
+    const name = typeof model === "string" || model instanceof URL ? String(model) : model.name ?? "the model";
+    return native.withTexts([name], (text) =>
+      native.withMemory([bytes.length], (at) => {
+        native.bytes(at, bytes.length).set(bytes);
+        const { tetraphone_recognizer_load_bytes: load } = native.exports;
+        return new Recognizer(native, load(at, bytes.length, text));
+      }));
+  }
+
+  /** What may be said to `stream`: name, kind, help, and for numbers initial, least and greatest. */
+  get options() {
+    return this.#native.fields("stream_option");
+  }
+
+  /** A new stream. The options are those of `options`; a file is given as its text or bytes. */
+  stream(options = {}) {
+    const native = this.#native;
+    const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
+    const isFile = ([, value]) => typeof value === "string" || value instanceof Uint8Array;
+    const names = given.map(([name]) => name);
+    try {
+      return native.withTexts(names, (...places) => native.withStruct("stream_option", (at) => {
+        native.checked(native.exports.tetraphone_default_options(at));
+        given.forEach(([name, value], i) => {
+          if (isFile([name, value])) {
+            native.files.set(name, typeof value === "string" ? new TextEncoder().encode(value) : value);
+            native.checked(native.exports.tetraphone_set_file(at, places[i], places[i]));
+          } else {
+            native.checked(native.exports.tetraphone_set_number(at, places[i], Number(value)));
+          }
+        });
+        return new Stream(native, native.exports.tetraphone_stream_open(this.#handle, at), this);
+      }));
+    } finally {
+      given.filter(isFile).forEach(([name]) => native.files.set(name, null));
+    }
+  }
+
+  /**
+   * The phones of a whole recording: an AudioBuffer, or samples in [-1, 1] of one channel, at the model's rate unless
+   * `rate` says otherwise.
+   */
+  recognize(sound, { rate = this.info.sample_rate, ...options } = {}) {
+    const channels = sound instanceof Float32Array
+      ? [sound]
+      : Array.from({ length: sound.numberOfChannels }, (_, channel) => sound.getChannelData(channel));
+    const stream = this.stream(options);
+    try {
+      const phones = [];
+      for (let first = 0; first < channels[0].length; first += BLOCK) {
+        const pieces = channels.map((channel) => channel.subarray(first, first + BLOCK));
+        stream.accept(interleaved(pieces), sound.sampleRate ?? rate, channels.length);
+        phones.push(...stream.poll());
+      }
+      stream.finish();
+      phones.push(...stream.poll());
+      return { duration: stream.seconds, phones };
+    } finally {
+      stream.close();
+    }
+  }
+}
+
+function interleaved(channels) {
+  if (channels.length === 1) return channels[0];
+  const samples = new Float32Array(channels.length * channels[0].length);
+  channels.forEach((channel, c) => channel.forEach((sample, i) => (samples[i * channels.length + c] = sample)));
+  return samples;
+}
+
+export class Stream {
+  #native;
+  #handle;
+  #recognizer;
+
+  constructor(native, handle, recognizer) {
+    this.#native = native;
+    this.#handle = native.handle(handle);
+    this.#recognizer = recognizer;
+    forgotten.register(this, { native, handle }, this);
+  }
+
+  #call(name, ...more) {
+    return this.#native.checked(this.#native.exports[`tetraphone_stream_${name}`](this.#handle, ...more));
+  }
+
+  /** Takes samples in [-1, 1], those of several channels interleaved. The first call fixes rate and channels. */
+  accept(samples, rate, channels = 1) {
+    if (!(samples instanceof Float32Array) || samples.length % channels !== 0) {
+      throw new TetraphoneError(`samples that are no Float32Array of whole frames of ${channels} channels; give one`);
+    }
+    this.#native.withMemory([samples.byteLength], (at) => {
+      new Float32Array(this.#native.exports.memory.buffer, at, samples.length).set(samples);
+      this.#call("accept", at, samples.length / channels, rate, channels);
+    });
+  }
+
+  /** Ends the sound; provisional phones become final. */
+  finish() {
+    this.#call("finish");
+  }
+
+  /** Returns the stream to its initial state. */
+  reset() {
+    this.#call("reset");
+  }
+
+  /** Frees the stream; later calls fail. */
+  close() {
+    forgotten.unregister(this);
+    this.#native.exports.tetraphone_stream_close(this.#handle);
+    this.#handle = 0n;
+  }
+
+  /** New final phones, which no later sound can change; each is returned once. */
+  poll() {
+    const found = [];
+    let fresh;
+    while ((fresh = this.#phones("poll")).length > 0) found.push(...fresh);
+    return found;
+  }
+
+  /** The phones that would follow if the stream ended now. */
+  provisional() {
+    return this.#phones("provisional");
+  }
+
+  #phones(name) {
+    return this.#native.phones(`tetraphone_stream_${name}`, this.#handle)
+      .map(({ index, ...times }) => ({ phone: this.#recognizer.phones[index], ...times }));
+  }
+
+  /** Whether the speaker pauses. */
+  get paused() {
+    return this.#call("paused") === 1;
+  }
+
+  /** Seconds of sound taken. */
+  get seconds() {
+    return this.#native.withMemory([8], (at) => {
+      this.#call("seconds", at);
+      return this.#native.view.getFloat64(at, true);
+    });
+  }
+
+  /** With `keep_bands`: log-mel energies since the last call, rows of `info.bands`. */
+  bands() {
+    return this.#native.floats("tetraphone_stream_bands", this.#handle);
+  }
+
+  /** With `keep_scores`: unnormalised scores since the last call, rows of blank and phones. */
+  scores() {
+    return this.#native.floats("tetraphone_stream_scores", this.#handle);
+  }
+}
