@@ -47,7 +47,7 @@ demo: setup
 
 # The parts, each timed; what was skipped, and why, is printed once more at the end.
 test: setup
-	MAKE="$(MAKE)" bash tests/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
+	MAKE="$(MAKE)" bash .ci/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
 	  "recogniser: recognizer-tests" \
 	  "other systems: foreign-tests" "web: web" "Android: android" "Python: numeric-tests python-tests"
 
