@@ -126,12 +126,13 @@ class Recognize:
 
     def _recognize_all(self, path: Path, model: Any, jobs: list[Any], faults: list[str]) -> dict[str, Any] | None:
         """Any number of recordings, into a folder or one after another to standard output."""
-        from tetraphone.evaluation.batch import Output, colliding, outcomes, results_folder
+        from tetraphone.evaluation.batch import outcomes
+        from tetraphone.evaluation.results_folder import Output, Results, colliding, results_folder
 
         format = find_format(self.format or ("json" if self.json else "text"))
         threads = min(self.jobs or _cores(), max(len(jobs), 1))
         output: Output | None = None
-        keeping: AbstractContextManager[None] = nullcontext()
+        keeping: AbstractContextManager[tuple[Results | None, list[Any]]] = nullcontext((None, jobs))
         if self.output is not None:
             output = Output(self.output, format, self.alphabet)
             if collision := colliding(jobs, output):
@@ -144,10 +145,9 @@ class Recognize:
         failed = len(faults)
         for fault in faults:
             report(fault)
-        with keeping:
-            todo = jobs if output is None or self.overwrite else [job for job in jobs if not output.is_fresh(job)]
+        with keeping as (results, todo):
             left, first = len(jobs) - len(todo), True
-            found = outcomes(todo, model, self.channel, threads, output)
+            found = outcomes(todo, model, self.channel, threads, results)
             for outcome in Progress(found, "recognising", len(todo), "recordings") if output is not None else found:
                 if outcome.result is None:
                     failed += 1

@@ -18,12 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path PathOf(const std::string& utf8) { return fs::u8path(utf8); }
+constexpr char kPartial[] = ".partial-";  // in the name of a file that is still being written; as in Python
 
-bool IsRecording(const fs::path& path) {
-  std::string suffix = path.extension().u8string();
-  for (char& c : suffix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  return suffix == ".wav";
+bool IsRecording(const fs::path& path) { return SmallLetters(path.extension().u8string()) == ".wav"; }
+
+Error CannotWrite(const std::string& path, int error) {
+  return {ErrorCode::kUnreadable, "cannot write " + path + ": " + std::generic_category().message(error) + "; " +
+                                      MendOfWriting(error, "name a folder that you may write to")};
 }
 
 // Appends the recordings below a folder, by their names.
@@ -55,6 +56,13 @@ std::string ResultOf(const fs::path& place, const std::string& output, const std
 
 }  // namespace
 
+fs::path PathOf(const std::string& utf8) { return fs::u8path(utf8); }
+
+std::string SmallLetters(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
 Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, const std::string& suffix) {
   Jobs jobs;
   for (const std::string& name : named) {
@@ -78,12 +86,7 @@ Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, 
 }
 
 Failure KeepApart(const std::string& settings, std::vector<Job>* jobs) {
-  // Capital letters of ASCII count as small ones, since some disks do not tell them apart.
-  const auto place = [](const std::string& path) {
-    std::string small = PathOf(path).lexically_normal().u8string();
-    for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return small;
-  };
+  const auto place = [](const std::string& path) { return SmallLetters(PathOf(path).lexically_normal().u8string()); };
   std::map<std::string, std::string> taken{{place(settings), ""}};
   std::vector<Job> kept;
   for (Job& job : *jobs) {
@@ -108,18 +111,6 @@ bool Exists(const std::string& path) {
   return fs::exists(PathOf(path), unknown);
 }
 
-bool IsFresh(const Job& job, const std::string& settings) {
-  std::error_code none, unknown;
-  const auto made = fs::last_write_time(PathOf(job.result), none);
-  if (none || !fs::is_regular_file(PathOf(job.result), unknown)) return false;
-  if (fs::file_size(PathOf(job.result), unknown) == 0) return false;  // what a loss of power may have left
-  for (const std::string& source : {job.recording, settings}) {
-    const auto changed = fs::last_write_time(PathOf(source), unknown);
-    if (unknown || made < changed) return false;
-  }
-  return true;
-}
-
 std::string Content(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(OpenFile(path, "rb"), std::fclose);
   std::string content;
@@ -130,27 +121,58 @@ std::string Content(const std::string& path) {
   return content;
 }
 
-Failure WriteWhole(const std::string& path, const std::string& content) {
-  const auto fault = [&](int error) {
-    return Error{ErrorCode::kUnreadable, "cannot write " + path + ": " + std::generic_category().message(error) + "; " +
-                                             MendOfWriting(error, "name a folder that you may write to")};
-  };
-  const fs::path target = PathOf(path);
+Failure MakeFoldersAbove(const std::string& path) {
   std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  if (error) return fault(error.value());
-  const std::string partial = (target.parent_path() / (".tetraphone.partial-" + std::to_string(getpid()))).u8string();
+  fs::create_directories(PathOf(path).parent_path(), error);
+  return error ? Failure(CannotWrite(path, error.value())) : std::nullopt;
+}
+
+Failure WriteWhole(const std::string& path, const std::string& content) {
+  if (Failure failure = MakeFoldersAbove(path)) return failure;
+  const fs::path target = PathOf(path);
+  const std::string name = std::string(".tetraphone") + kPartial + std::to_string(getpid());
+  const std::string partial = (target.parent_path() / name).u8string();
   std::FILE* const file = OpenFile(partial, "wb");
-  if (file == nullptr) return fault(errno);
+  if (file == nullptr) return CannotWrite(path, errno);
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   const int why = errno;
   const bool closed = std::fclose(file) == 0;
+  std::error_code error;
   if (!written || !closed) error.assign(written ? errno : why, std::generic_category());
   if (!error) fs::rename(PathOf(partial), target, error);
   if (!error) return std::nullopt;
-  const Error says = fault(error.value());
+  const Error says = CannotWrite(path, error.value());
   fs::remove(PathOf(partial), error);
   return says;
+}
+
+Failure AppendLine(const std::string& path, const std::string& line) {
+  std::error_code error;
+  const auto before = fs::file_size(PathOf(path), error);
+  const bool is_new = static_cast<bool>(error);
+  std::FILE* const file = OpenFile(path, "ab");
+  if (file == nullptr) return CannotWrite(path, errno);
+  const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
+  const int why = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed) return std::nullopt;
+  const Error says = CannotWrite(path, written ? errno : why);
+  if (is_new) {
+    fs::remove(PathOf(path), error);
+  } else {
+    fs::resize_file(PathOf(path), before, error);
+  }
+  return says;
+}
+
+void RemovePartial(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> partial;
+  for (fs::directory_iterator at(PathOf(folder), error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().u8string();
+    if (name.front() == '.' && name.find(kPartial) != name.npos) partial.push_back(at->path());
+  }
+  for (const fs::path& path : partial) fs::remove(path, error);
 }
 
 }  // namespace tetraphone

@@ -1,8 +1,8 @@
-// Folders of recordings and of results.
+// Recordings in folders; files that appear whole.
 
 #pragma once
 
-#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -28,12 +28,18 @@ Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, 
 // twice is kept once.
 Failure KeepApart(const std::string& settings, std::vector<Job>* jobs);
 
+std::filesystem::path PathOf(const std::string& utf8);
+// ASCII's capital letters as small ones: some disks do not tell them apart.
+std::string SmallLetters(std::string text);
 bool Exists(const std::string& path);
-// Whether there is a result that is not older than its recording and than the folder's settings.
-bool IsFresh(const Job& job, const std::string& settings);
 // A file's bytes, "" if it cannot be read.
 std::string Content(const std::string& path);
+Failure MakeFoldersAbove(const std::string& path);
 // Makes the folders above it. The file is there whole, or as it was before.
 Failure WriteWhole(const std::string& path, const std::string& content);
+// All of it, or none.
+Failure AppendLine(const std::string& path, const std::string& line);
+// Removes what a command that was killed was writing in a folder.
+void RemovePartial(const std::string& folder);
 
 }  // namespace tetraphone

@@ -17,6 +17,7 @@
 #include "files.h"
 #include "live.h"
 #include "options.h"
+#include "results_folder.h"
 
 namespace {
 
@@ -33,6 +34,8 @@ class Session {
   Session(const CommandOptions& options, std::vector<std::string> labels, std::shared_ptr<Stream> stream)
       : options_(options), labels_(std::move(labels)), stream_(std::move(stream)) {}
 
+  // Where results are written; by default standard output.
+  void Into(ResultsFolder* folder) { folder_ = folder; }
   // `titled`: whether its name stands above the lines of text.
   Failure Recognize(const Job& job, bool titled);
   Failure Listen(int rate);
@@ -41,7 +44,7 @@ class Session {
 
  private:
   // Whether phones are printed as they come.
-  bool at_once() const { return options_.format == ResultFormatAt(0) && result_.empty(); }
+  bool at_once() const { return options_.format == ResultFormatAt(0) && folder_ == nullptr; }
   void Begin(const Job& job);
   Failure Accept(const float* samples, std::size_t count, int rate, LiveLine* line);
   Failure Keep(const std::vector<Phone>& phones);
@@ -52,7 +55,8 @@ class Session {
   const std::vector<std::string> labels_;  // of each of the model's phones, in the alphabet
   const std::shared_ptr<Stream> stream_;
   Recognition recognition_;
-  std::string result_;
+  ResultsFolder* folder_ = nullptr;
+  Job job_;
   bool printed_ = false;  // a result, to standard output
   bool stuck_ = false;
   std::vector<std::string> shown_;  // on the live line
@@ -61,12 +65,13 @@ class Session {
 void Session::Begin(const Job& job) {
   (void)stream_->Reset();
   recognition_ = {job.recording, 0, {{"phones", {}}}};
-  result_ = job.result;
+  job_ = job;
+  if (folder_ != nullptr) folder_->Begin(job);
 }
 
 Failure Session::Write(const std::string& text) {
-  Failure failure = result_.empty() ? Print(text) : WriteWhole(result_, text);
-  stuck_ = failure.has_value() && result_.empty();  // standard output will not take the next one either
+  Failure failure = folder_ == nullptr ? Print(text) : folder_->Write(job_, text);
+  stuck_ = failure.has_value() && folder_ == nullptr;  // standard output will not take the next one either
   return failure;
 }
 
@@ -108,7 +113,7 @@ Failure Session::Finish() {
   if (at_once()) return std::nullopt;
   recognition_.duration = stream_->Seconds();
   const Result<std::string> text =
-      FormatResult(recognition_, *options_.format, AlphabetAt(0), !result_.empty() || !printed_);
+      FormatResult(recognition_, *options_.format, AlphabetAt(0), folder_ != nullptr || !printed_);
   if (!text) return text.error();
   printed_ = true;
   return Write(*text);
@@ -157,27 +162,11 @@ Failure Session::Listen(int rate) {
   return Finish();
 }
 
-// Sees to it that the results in the folder are those of these options; the path of its settings.
-Result<std::string> PrepareOutput(const CommandOptions& options, const std::vector<Job>& jobs) {
+// Of the options.
+Result<std::string> Settings(const CommandOptions& options) {
   StreamOptions how = options.stream;
   how.channel = options.channel;
-  const auto settings = SettingsText(options.model, options.grammar, how, options.alphabet);
-  if (!settings) return settings.error();
-  const std::string path = options.output + "/" + kSettingsFile;
-  const auto refusal = [&](const std::string& what) {
-    return Error{ErrorCode::kInvalidArgument, what + "; name another folder, or give --overwrite to make them anew"};
-  };
-  const bool known = Exists(path);
-  if (known && Content(path) == *settings && !options.overwrite) return path;
-  if (known && !options.overwrite) {
-    return refusal("the results in " + options.output + " were made by another model or other options");
-  }
-  for (const Job& job : jobs) {
-    if (options.overwrite || !Exists(job.result)) continue;
-    return refusal(job.result + " is there, and " + options.output + " does not say what it was made by");
-  }
-  if (Failure failure = WriteWhole(path, *settings)) return *failure;
-  return path;
+  return SettingsText(options.model, options.grammar, how, options.alphabet);
 }
 
 int RecognizeAll(const CommandOptions& options, Session* session) {
@@ -187,12 +176,15 @@ int RecognizeAll(const CommandOptions& options, Session* session) {
   }
   Jobs listed = ListJobs(options.recordings, options.output, options.format->suffix);
   std::vector<Job>& jobs = listed.jobs;
-  std::string settings;
+  std::unique_ptr<ResultsFolder> folder;
   if (!options.output.empty()) {
     if (const Failure failure = KeepApart(options.output + "/" + kSettingsFile, &jobs)) WrongUsage(failure->message);
-    const auto prepared = PrepareOutput(options, jobs);
-    if (!prepared) return Fail(prepared.error().message);
-    settings = *prepared;
+    const auto settings = Settings(options);
+    if (!settings) return Fail(settings.error().message);
+    auto opened = ResultsFolder::Open(options.output, *settings, options.overwrite, &jobs);
+    if (!opened) return Fail(opened.error().message);
+    folder = *std::move(opened);
+    session->Into(folder.get());
   } else if (jobs.size() > 1 && !options.format->joins) {
     WrongUsage("this format holds one recording; give them one by one, or --output DIR");
   }
@@ -202,7 +194,6 @@ int RecognizeAll(const CommandOptions& options, Session* session) {
   std::size_t number = 0;
   for (const Job& job : jobs) {  // one that cannot be read does not keep the others from it
     line.Show(std::to_string(++number) + " of " + std::to_string(jobs.size()) + ": " + job.recording);
-    if (!options.output.empty() && !options.overwrite && IsFresh(job, settings)) continue;
     const Failure failure = session->Recognize(job, jobs.size() > 1);
     if (!failure) continue;
     line.Clear();

@@ -8,7 +8,8 @@
 
 namespace tetraphone {
 
-inline std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
+// Of `data` behind what has the checksum `before`.
+inline std::uint32_t Crc32(const std::uint8_t* data, std::size_t size, std::uint32_t before = 0) {
   static const auto table = [] {
     std::array<std::uint32_t, 256> made{};
     for (std::uint32_t i = 0; i < made.size(); ++i) {
@@ -18,7 +19,7 @@ inline std::uint32_t Crc32(const std::uint8_t* data, std::size_t size) {
     }
     return made;
   }();
-  std::uint32_t crc = ~0u;
+  std::uint32_t crc = ~before;
   for (std::size_t i = 0; i < size; ++i) crc = table[(crc ^ data[i]) & 0xFF] ^ (crc >> 8);
   return ~crc;
 }

@@ -42,7 +42,7 @@
   X(File, model, "FILE", "A model's file; by default TETRAPHONE_MODEL's, else english-int8.pte beside the program.")   \
   X(Folder, output, "DIR",                                                                                             \
     "Write a file of results for each recording into this folder. What is there already, made by the same model with " \
-    "the same options and not older than its recording, is left.")                                                     \
+    "the same options from the same recording, is left.")                                                              \
   X(Switch, overwrite, "", "With --output: make all results anew, also in a folder of other options.")                 \
   X(Choice, format, "FORMAT", "How results are written; see below. Default: text.")                                    \
   X(Switch, json, "", "The same as --format json.")                                                                    \

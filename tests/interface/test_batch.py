@@ -15,7 +15,7 @@ import pytest
 from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.evaluation import batch
-from tetraphone.evaluation.batch import Job, Output
+from tetraphone.evaluation.results_folder import RECORDINGS, Job, Output, results_folder
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
 
@@ -49,7 +49,9 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Of results and settings; test_results_folder.py looks at what is remembered of recordings."""
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in found.items() if name != RECORDINGS}
 
 
 RESULTS = {"3.TextGrid", "a/1.TextGrid", "b/1.TextGrid", "b/deep/2.TextGrid"}
@@ -84,10 +86,11 @@ def test_what_is_there_is_left_and_what_changed_is_made_anew(speech: Path, tmp_p
     whole = files(out)
     (out / "3.TextGrid").unlink()
     (out / "a/1.TextGrid").write_bytes(b"")  # as a loss of power leaves it
-    os.utime(speech / "b/1.wav", ns=(2**62, 2**62))
+    with (speech / "b/1.wav").open("ab") as file:
+        file.write(b"LIST\4\0\0\0more")  # behind the sound
+    os.utime(speech / "b/deep/2.WAV", ns=(2**62, 2**62))  # which is no change
     assert done() == (3, 1, 0)
     assert files(out) == whole
-    os.utime(speech / "b/1.wav")
     (out / "b/.2.partial-x.TextGrid").write_bytes(b"half")
     assert done("--format", "csv") == (4, 0, 0)  # beside the others
     assert files(out).keys() == whole.keys() | {name.replace("TextGrid", "csv") for name in RESULTS}
@@ -224,15 +227,15 @@ def test_what_is_interrupted_leaves_whole_files_and_goes_on(kind: int, code: int
 def test_two_commands_do_not_work_in_one_folder(speech: Path, tmp_path: Path) -> None:
     from tetraphone.recognition.results import find_format
 
-    output = batch.Output(tmp_path / "out", find_format("text"), "arpabet")
+    output = Output(tmp_path / "out", find_format("text"), "arpabet")
     jobs, _ = batch.find_jobs([str(speech)])
     with (
-        batch.results_folder(output, "{}", jobs, False),
+        results_folder(output, "{}", jobs, False),
         pytest.raises(InputError, match="another process works in"),
-        batch.results_folder(output, "{}", jobs, False),
+        results_folder(output, "{}", jobs, False),
     ):
         pass
-    with batch.results_folder(output, "{}", jobs, False):
+    with results_folder(output, "{}", jobs, False):
         pass
 
 

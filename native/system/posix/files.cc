@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +35,41 @@ std::optional<std::string> Environment(const char* name) {
 std::FILE* OpenFile(const std::string& path, const char* mode) { return std::fopen(path.c_str(), mode); }
 
 int OpenToRead(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
+
+std::optional<FileStamp> StampOf(const std::string& path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+#if defined(__APPLE__)
+  const timespec& time = status.st_mtimespec;
+#else
+  const timespec& time = status.st_mtim;
+#endif
+  return FileStamp{static_cast<std::uint64_t>(status.st_size), std::int64_t{time.tv_sec} * 1000000000 + time.tv_nsec};
+}
+
+Result<std::optional<FolderLock>> FolderLock::Take(const std::string& folder) {
+  const std::string path = folder + "/.lock";
+  while (true) {
+    FolderLock lock(path, open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (lock.file_ < 0) return Error{ErrorCode::kUnreadable, std::strerror(errno)};
+    struct stat held, there;
+    if (flock(lock.file_, LOCK_EX | LOCK_NB) != 0) {
+      close(std::exchange(lock.file_, -1));  // its file stays: it is the other's
+      return std::optional<FolderLock>();
+    }
+    if (fstat(lock.file_, &held) == 0 && stat(path.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+        held.st_ino == there.st_ino) {
+      return std::optional<FolderLock>(std::move(lock));
+    }
+    close(std::exchange(lock.file_, -1));  // who had it removed it meanwhile
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (file_ < 0) return;
+  unlink(path_.c_str());
+  close(file_);
+}
 
 bool AwaitReading(int descriptor) { return Await(descriptor, POLLIN); }
 bool AwaitWriting(int descriptor) { return Await(descriptor, POLLOUT); }

@@ -5,8 +5,11 @@
 #include <io.h>
 #include <locale.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+
+#include <cstring>
 
 #include "wide.h"
 
@@ -56,6 +59,36 @@ std::FILE* OpenFile(const std::string& path, const char* mode) {
 }
 
 int OpenToRead(const std::string& path) { return _wopen(Wide(path).c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT); }
+
+std::optional<FileStamp> StampOf(const std::string& path) {
+  const HANDLE file = CreateFileW(Wide(path).c_str(), 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                                  nullptr, OPEN_EXISTING, 0, nullptr);  // which opens no folder
+  if (file == INVALID_HANDLE_VALUE) return std::nullopt;
+  BY_HANDLE_FILE_INFORMATION found{};
+  const bool is_file = GetFileType(file) == FILE_TYPE_DISK && GetFileInformationByHandle(file, &found);
+  CloseHandle(file);
+  if (!is_file) return std::nullopt;
+  const auto joined = [](DWORD high, DWORD low) { return static_cast<std::uint64_t>(high) << 32 | low; };
+  constexpr std::int64_t k1970 = 116444736000000000;  // in units of 100 ns since 1601
+  const FILETIME& time = found.ftLastWriteTime;
+  const auto modified = static_cast<std::int64_t>(joined(time.dwHighDateTime, time.dwLowDateTime));
+  return FileStamp{joined(found.nFileSizeHigh, found.nFileSizeLow), (modified - k1970) * 100};
+}
+
+Result<std::optional<FolderLock>> FolderLock::Take(const std::string& folder) {
+  const std::string path = folder + "/.lock";
+  FolderLock lock(path, _wopen(Wide(path).c_str(), _O_RDWR | _O_CREAT | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE));
+  if (lock.file_ < 0) return Error{ErrorCode::kUnreadable, std::strerror(errno)};
+  if (_locking(lock.file_, _LK_NBLCK, 1) == 0) return std::optional<FolderLock>(std::move(lock));
+  _close(std::exchange(lock.file_, -1));
+  return std::optional<FolderLock>();
+}
+
+FolderLock::~FolderLock() {
+  if (file_ < 0) return;
+  _close(file_);  // what is open cannot be removed
+  _wunlink(Wide(path_).c_str());
+}
 
 bool AwaitReading(int) { return false; }
 bool AwaitWriting(int) { return false; }
