@@ -6,18 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "../common/heap_bytes.h"
+#include "../lexicon/vocabulary.h"
 
 namespace tetraphone {
-
-struct SpokenWord {
-  std::string text;
-  std::vector<std::vector<int>> pronunciations;  // phones of the model's phone set; at least one, none of them empty
-  bool guessed = false;                          // by its spelling
-};
 
 struct GraphOptions {
   int least_phone = 2;      // sub-frames that a phone lasts at least

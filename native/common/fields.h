@@ -26,15 +26,24 @@
   X(Real, blank_shift, 0, -kMostWeight, kMostWeight, false, "X",                                                       \
     "Added to the blank's score in every frame before decoding: below 0 more phones are found, above 0 fewer.")
 
-#define TETRAPHONE_OTHER_OPTIONS(X)                                                                                    \
-  X(Real, pause, 0.6, 0, kLongestPause, false, "SECONDS",                                                              \
-    "Seconds without a phone after which a stream is paused.")                                                         \
+/* Of a stream of sound, whatever is asked of it. */
+#define TETRAPHONE_SOUND_OPTIONS(X)                                                                                    \
   X(Switch, keep_bands, 0, 0, 1, false, "", "Whether log-mel energies are kept for the caller.")                       \
   X(Switch, keep_scores, 0, 0, 1, false, "", "Whether the network's scores are kept for the caller.")                  \
   X(Whole, channel, -1, -1, kMostChannels - 1, false, "",                                                              \
     "The channel that is heard, counted from 0; -1: the mean of all.")
 
+#define TETRAPHONE_OTHER_OPTIONS(X)                                                                                    \
+  X(Real, pause, 0.6, 0, kLongestPause, false, "SECONDS",                                                              \
+    "Seconds without a phone after which a stream is paused.")                                                         \
+  TETRAPHONE_SOUND_OPTIONS(X)
+
 #define TETRAPHONE_STREAM_OPTIONS(X) TETRAPHONE_DECODER_OPTIONS(X) TETRAPHONE_OTHER_OPTIONS(X)
+
+/* Of an aligner's stream (aligner/aligner.h). */
+#define TETRAPHONE_ALIGNMENT_OPTIONS(X)                                                                                \
+  X(Switch, phones, 0, 0, 1, false, "", "Whether the text is phones between blanks, with | where silence may be.")     \
+  TETRAPHONE_SOUND_OPTIONS(X)
 
 /* What `tetraphone recognize` and `tetraphone-recognize` take besides those that have a flag above.
  * X(kind, name, flag, help): kind is Whole, Switch, File, Folder or Choice. */

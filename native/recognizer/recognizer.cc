@@ -26,8 +26,8 @@ struct Stream::State final : SoundStream {
         pause(how.pause),
         decoder(std::move(dec)) {}
 
-  Failure Take(const float* scores, std::size_t frames) override {
-    for (std::size_t i = 0; i < frames; ++i) decoder.Accept(scores + i * model().program().outputs);
+  Failure Take(const float* scores, const float*, std::size_t frames) override {
+    for (std::size_t i = 0; i < frames; ++i) decoder.Accept(scores + i * model()->program().outputs);
     return std::nullopt;
   }
 
@@ -41,7 +41,7 @@ struct Stream::State final : SoundStream {
   std::size_t OwnHeapBytes() const override { return sizeof(Stream) + sizeof *this + decoder.heap_bytes(); }
 
   std::vector<Phone> Phones(const std::vector<Token>& tokens) const {
-    const ModelInfo& info = model().info();
+    const ModelInfo& info = model()->info();
     std::vector<Phone> phones;
     for (const Token& token : tokens) {
       const double start = static_cast<double>(token.first) * info.frame_shift + info.frame_offset;
@@ -55,7 +55,7 @@ struct Stream::State final : SoundStream {
   bool Paused() const {
     const Lock lock(mutex());
     const std::int64_t silent = decoder.TrailingSilence();
-    return silent < decoder.frames() && static_cast<double>(silent) * model().info().frame_shift >= pause;
+    return silent < decoder.frames() && static_cast<double>(silent) * model()->info().frame_shift >= pause;
   }
 
   const double pause;  // seconds

@@ -102,6 +102,7 @@ class Recognizer {
 
   const ModelInfo& info() const { return model_->info(); }
   const Model& model() const { return *model_; }
+  const std::shared_ptr<const Model>& shared_model() const { return model_; }
 
  private:
   explicit Recognizer(std::shared_ptr<const Model> model) : model_(std::move(model)) {}

@@ -26,6 +26,7 @@ SoundStream::SoundStream(std::shared_ptr<const Model> model, std::unique_ptr<Net
     : model_(std::move(model)), options_(options), front_end_(model_->front_end()), network_(std::move(network)) {
   front_end_.KeepBands(options_.keep_bands);
   scores_.resize(model_->program().most_frames * model_->program().outputs);
+  if (options_.hidden) hidden_.resize(model_->program().most_frames * model_->program().hidden());
 }
 
 Failure SoundStream::Refusal() const {
@@ -100,8 +101,9 @@ Failure SoundStream::Compute() {
   for (std::size_t first = 0; first < ready; first += program.most_frames) {
     const std::size_t frames = std::min(program.most_frames, ready - first);
     const float* x = inputs_.data() + first * program.inputs;
-    if (Failure failure = network_->Run(x, frames, scores_.data())) return failure;
-    if (Failure failure = Take(scores_.data(), frames)) return failure;
+    float* hidden = options_.hidden ? hidden_.data() : nullptr;
+    if (Failure failure = network_->Run(x, frames, scores_.data(), hidden)) return failure;
+    if (Failure failure = Take(scores_.data(), hidden, frames)) return failure;
     if (options_.keep_scores) {
       kept_scores_.insert(kept_scores_.end(), scores_.begin(), scores_.begin() + frames * program.outputs);
     }
@@ -185,7 +187,8 @@ Result<std::vector<float>> SoundStream::TakeScores() {
 std::size_t SoundStream::HeapBytes() const {
   const Lock lock(mutex_);
   return OwnHeapBytes() + front_end_.heap_bytes() + network_->heap_bytes() +
-         (resampler_ ? resampler_->heap_bytes() : 0) + tetraphone::HeapBytes(mono_, inputs_, scores_, kept_scores_);
+         (resampler_ ? resampler_->heap_bytes() : 0) +
+         tetraphone::HeapBytes(mono_, inputs_, scores_, hidden_, kept_scores_);
 }
 
 }  // namespace tetraphone

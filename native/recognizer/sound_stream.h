@@ -35,6 +35,7 @@ class SoundStream {
     int channel;  // that is heard; -1: the mean of all
     bool keep_bands;
     bool keep_scores;
+    bool hidden = false;  // whether Take gets the hidden rows too
   };
 
   SoundStream(std::shared_ptr<const Model> model, std::unique_ptr<Network> network, const Options& options);
@@ -60,8 +61,9 @@ class SoundStream {
   }
 
  protected:
-  // The next network frames' scores, [frames, outputs].
-  virtual Failure Take(const float* scores, std::size_t frames) = 0;
+  // The next network frames' scores, [frames, outputs], and, if the options want them, hidden rows, [frames, hidden],
+  // else null.
+  virtual Failure Take(const float* scores, const float* hidden, std::size_t frames) = 0;
   // No more of them follow.
   virtual Failure End() = 0;
   // As before the first.
@@ -69,7 +71,7 @@ class SoundStream {
   // Of the object itself and of what it holds beside this one's members.
   virtual std::size_t OwnHeapBytes() const = 0;
 
-  const Model& model() const { return *model_; }
+  const std::shared_ptr<const Model>& model() const { return model_; }
   double seconds() const { return rate_ == 0 ? 0.0 : static_cast<double>(taken_) / rate_; }
   Mutex& mutex() const { return mutex_; }
 
@@ -93,6 +95,7 @@ class SoundStream {
   std::vector<float> mono_;
   std::vector<float> inputs_;
   std::vector<float> scores_;
+  std::vector<float> hidden_;  // empty where nobody wants them
   std::vector<float> kept_scores_;
   bool finished_ = false;
   bool closed_ = false;

@@ -10,11 +10,16 @@
 #include <vector>
 
 #include "../common/result.h"
-#include "../lexicon/lexicon.h"
 #include "dictionary.h"
-#include "graph.h"
+#include "lexicon.h"
 
 namespace tetraphone {
+
+struct SpokenWord {
+  std::string text;                           // in capital letters
+  std::vector<PhoneSequence> pronunciations;  // the usual one first; at least one, none of them empty
+  bool guessed = false;                       // by its spelling
+};
 
 class Vocabulary {
  public:

@@ -1,6 +1,6 @@
 // Texts, dictionaries and what their words sound like.
 
-#include "aligner/vocabulary.h"
+#include "lexicon/vocabulary.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "aligner/text.h"
+#include "lexicon/text.h"
 
 namespace tetraphone {
 namespace {

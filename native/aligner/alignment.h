@@ -1,0 +1,53 @@
+// What an aligner says of a text: where its words and phones are, and how well they fit the sound.
+
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "../model/model.h"
+#include "search.h"
+#include "timeline.h"
+
+namespace tetraphone {
+
+// A phone of the text: of the pronunciation that was said, where a word has several.
+struct AlignedPhone {
+  int index;  // into ModelInfo::phones
+  std::string symbol;
+  std::size_t word;  // of the text, counted from 0
+  double start;      // seconds since the stream's start
+  double end;        // after the start
+  // How well the sound fits: the mean, over its sub-frames, of its log-likelihood less that of what is likeliest there;
+  // 0 where it is the likeliest itself, else below.
+  double fit;
+};
+
+struct AlignedWord {
+  std::string text;    // in capital letters
+  bool guessed;        // whether its pronunciation was guessed by its spelling
+  std::size_t first;   // of its phones
+  std::size_t phones;  // their number
+  double start;        // of its first phone
+  double end;          // of its last
+  double fit;          // the mean over its sub-frames
+  bool fits;           // whether it is likely to have been said there
+};
+
+struct Alignment {
+  std::vector<AlignedWord> words;
+  std::vector<AlignedPhone> phones;
+  double fit;                         // the mean over all sub-frames, silences included
+  bool fits;                          // whether the text is likely to be what was said
+  std::vector<std::string> problems;  // what to know of it: words that were guessed, that do not fit
+};
+
+// A phone of the graph that was found there.
+AlignedPhone Placed(const Segment& segment, const Span& span, const AlignmentGraph& graph, const ModelInfo& info);
+
+// Of a whole text: its phones' segments, and where they are; of `frames` sub-frames the score of the best way.
+Alignment AlignmentOf(const std::vector<Segment>& segments, const std::vector<Span>& spans, double score,
+                      std::int64_t frames, const AlignmentGraph& graph, const ModelInfo& info);
+
+}  // namespace tetraphone

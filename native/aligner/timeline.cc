@@ -1,0 +1,39 @@
+#include "timeline.h"
+
+#include <algorithm>
+
+namespace tetraphone {
+namespace {
+
+// The shortest phone, seconds, unless the sound is too short for it.
+constexpr double kLeast = 0.001;
+// Before the end of the sound, so many seconds in which phones may move.
+constexpr double kTail = 0.1;
+
+}  // namespace
+
+void Timeline::Add(std::int64_t first, std::int64_t end) {
+  const double start = first == 0 ? 0.0 : static_cast<double>(first) * shift_ + offset_;
+  Span span{std::max(start, spans_.empty() ? 0.0 : spans_.back().end), static_cast<double>(end) * shift_ + offset_};
+  span.end = std::max(span.end, span.start + kLeast);
+  spans_.push_back(span);
+}
+
+std::size_t Timeline::Settled(double seconds) const {
+  const auto settled = [=](const Span& span) { return span.end <= seconds - kTail; };
+  return static_cast<std::size_t>(std::partition_point(spans_.begin(), spans_.end(), settled) - spans_.begin());
+}
+
+void Timeline::Finish(double seconds) {
+  const std::size_t first = Settled(seconds);
+  const double before = first == 0 ? 0.0 : spans_[first - 1].end;
+  const double least = std::min(kLeast, (seconds - before) / static_cast<double>(spans_.size() - first + 1));
+  double latest = seconds;
+  for (std::size_t i = spans_.size(); i-- > first;) {
+    Span& span = spans_[i];
+    span.end = std::min(span.end, latest);
+    span.start = latest = std::min(span.start, span.end - least);
+  }
+}
+
+}  // namespace tetraphone

@@ -1,0 +1,39 @@
+// Where phones begin and end in seconds, from the sub-frames that they cover.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../model/model.h"
+
+namespace tetraphone {
+
+struct Span {
+  double start;  // seconds
+  double end;
+};
+
+class Timeline {
+ public:
+  explicit Timeline(const ModelInfo& info)
+      : shift_(info.frame_shift / static_cast<double>(kSubFrames)), offset_(info.frame_offset + info.align_shift) {}
+
+  // Takes the next phone, of the sub-frames from `first` on, before `end`. The first sub-frame begins where the sound
+  // does.
+  void Add(std::int64_t first, std::int64_t end);
+  // The sound is so many seconds long: phones beyond it move so that all end within it, none without length.
+  void Finish(double seconds);
+  void Reset() { spans_.clear(); }
+
+  const std::vector<Span>& spans() const { return spans_; }
+  // How many of them stand, whatever comes after so many seconds of sound.
+  std::size_t Settled(double seconds) const;
+
+ private:
+  double shift_;  // seconds of a sub-frame
+  double offset_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace tetraphone
