@@ -2,6 +2,8 @@
 
 #include "../common/words.h"
 #include "../lexicon/text.h"
+#include "search.h"
+#include "timeline.h"
 
 namespace tetraphone {
 namespace {

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "../model/model.h"
-#include "search.h"
-#include "timeline.h"
 
 namespace tetraphone {
+
+class AlignmentGraph;  // graph.h
+struct Segment;        // search.h
+struct Span;           // timeline.h
 
 // A phone of the text: of the pronunciation that was said, where a word has several.
 struct AlignedPhone {

@@ -2,10 +2,15 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,7 +55,7 @@ class Handles {
 };
 
 inline const Error kNoHandle{ErrorCode::kClosed,
-                             "no such recogniser, stream or lexicon: it was closed, or never opened"};
+                             "no such recogniser, stream, aligner or lexicon: it was closed, or never opened"};
 
 // Runs `call` on the object behind a handle; nothing is thrown out of the library.
 template <typename T, typename Call>
@@ -63,5 +68,45 @@ auto With(Handles<T>& handles, std::uint64_t handle, Call call) -> decltype(call
     return static_cast<Number>(Fail(kNoMemory));
   }
 }
+
+// Appends what the stream has to what waits, and hands over as much as fits.
+template <typename T, typename Item, typename Convert>
+std::int64_t Hand(Result<std::vector<T>> fresh, std::deque<T>* waiting, Item* items, std::size_t capacity,
+                  Convert convert) {
+  if (!fresh) return Fail(fresh.error());
+  waiting->insert(waiting->end(), fresh->begin(), fresh->end());
+  const std::size_t count = std::min(capacity, waiting->size());
+  std::transform(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count), items, convert);
+  waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count));
+  return static_cast<std::int64_t>(count);
+}
+
+inline float Same(float value) { return value; }
+
+// Copies a text, cut to `capacity` with its final 0; its length.
+inline std::int64_t CopyText(const std::string& text, char* target, std::size_t capacity) {
+  if (target == nullptr || capacity == 0) {
+    return Fail({ErrorCode::kInvalidArgument, "there is no room for the text; give at least a byte"});
+  }
+  const std::size_t size = std::min(text.size(), capacity - 1);
+  std::memcpy(target, text.data(), size);
+  target[size] = 0;
+  return static_cast<std::int64_t>(text.size());
+}
+
+// The index-th row of a list: 1, or 0 behind the last.
+template <typename Field, std::size_t size>
+int FieldAt(const Field (&fields)[size], std::size_t index, Field* field) {
+  if (index >= size) return 0;
+  *field = fields[index];
+  return 1;
+}
+
+// What callers have open, of one file for others.
+class Lexicon;
+class Recognizer;
+Handles<const Recognizer>& Recognizers();  // recognizer_c.cc
+Handles<const Lexicon>& Lexicons();        // lexicon_c.cc
+std::uint64_t AlignersHeapBytes();         // aligner_c.cc; with their streams
 
 }  // namespace tetraphone

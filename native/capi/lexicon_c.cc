@@ -1,7 +1,5 @@
 #include "lexicon_c.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 
 namespace {
 
+using tetraphone::CopyText;
 using tetraphone::Error;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
@@ -19,27 +18,18 @@ using tetraphone::Handles;
 using tetraphone::kNoHandle;
 using tetraphone::kNoMemory;
 using tetraphone::Lexicon;
+using tetraphone::Lexicons;
 using tetraphone::Result;
 using tetraphone::With;
-
-Handles<const Lexicon>& Lexicons() {
-  static auto* handles = new Handles<const Lexicon>;  // never destroyed: threads may outlive main
-  return *handles;
-}
-
-std::int64_t Copy(const std::string& text, char* target, std::size_t capacity) {
-  if (target == nullptr || capacity == 0) {
-    return Fail({ErrorCode::kInvalidArgument, "there is no room for the pronunciations; give at least a byte"});
-  }
-  const std::size_t size = std::min(text.size(), capacity - 1);
-  std::memcpy(target, text.data(), size);
-  target[size] = 0;
-  return static_cast<std::int64_t>(text.size());
-}
 
 const Error kNoWord{ErrorCode::kInvalidArgument, "the word is null; give one"};
 
 }  // namespace
+
+Handles<const Lexicon>& tetraphone::Lexicons() {
+  static auto* handles = new Handles<const Lexicon>;  // never destroyed: threads may outlive main
+  return *handles;
+}
 
 TETRAPHONE_C_ABI uint64_t tetraphone_lexicon_load(const char* path) {
   if (path == nullptr) return Fail({ErrorCode::kInvalidArgument, "the lexicon's path is null; give one"}), 0;
@@ -65,12 +55,12 @@ TETRAPHONE_C_ABI int64_t tetraphone_lexicon_find(uint64_t lexicon, const char* w
     if (word == nullptr) return Fail(kNoWord);
     std::string text;
     for (const std::string& spoken : found.Find(word)) text += (text.empty() ? "" : "\n") + spoken;
-    return Copy(text, lines, capacity);
+    return CopyText(text, lines, capacity);
   });
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_lexicon_guess(uint64_t lexicon, const char* word, char* line, size_t capacity) {
   return With(Lexicons(), lexicon, [=](const Lexicon& found) -> std::int64_t {
-    return word == nullptr ? Fail(kNoWord) : Copy(found.Guess(word), line, capacity);
+    return word == nullptr ? Fail(kNoWord) : CopyText(found.Guess(word), line, capacity);
   });
 }

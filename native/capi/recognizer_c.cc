@@ -27,6 +27,8 @@ using tetraphone::Error;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
 using tetraphone::Failure;
+using tetraphone::FieldAt;
+using tetraphone::Hand;
 using tetraphone::Handles;
 using tetraphone::kNoHandle;
 using tetraphone::kNoMemory;
@@ -34,7 +36,9 @@ using tetraphone::Lock;
 using tetraphone::Mutex;
 using tetraphone::Phone;
 using tetraphone::Recognizer;
+using tetraphone::Recognizers;
 using tetraphone::Result;
+using tetraphone::Same;
 using tetraphone::Stream;
 using tetraphone::With;
 
@@ -49,11 +53,6 @@ struct OpenStream {
   std::deque<float> bands;
   std::deque<float> scores;
 };
-
-Handles<const Recognizer>& Recognizers() {
-  static auto* handles = new Handles<const Recognizer>;  // never destroyed: threads may outlive main
-  return *handles;
-}
 
 Handles<OpenStream>& Streams() {
   static auto* handles = new Handles<OpenStream>;
@@ -71,30 +70,14 @@ tetraphone_handle Loaded(Load load) {
   }
 }
 
-// Appends what the stream has to what waits, and hands over as much as fits.
-template <typename T, typename Item, typename Convert>
-std::int64_t Hand(Result<std::vector<T>> fresh, std::deque<T>* waiting, Item* items, std::size_t capacity,
-                  Convert convert) {
-  if (!fresh) return Fail(fresh.error());
-  waiting->insert(waiting->end(), fresh->begin(), fresh->end());
-  const std::size_t count = std::min(capacity, waiting->size());
-  std::transform(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count), items, convert);
-  waiting->erase(waiting->begin(), waiting->begin() + static_cast<std::ptrdiff_t>(count));
-  return static_cast<std::int64_t>(count);
-}
-
 tetraphone_phone ToC(const Phone& phone) { return {phone.index, phone.start, phone.end, phone.confidence}; }
 
-float Same(float value) { return value; }
-
-template <std::size_t size>
-int FieldAt(const tetraphone_field (&fields)[size], std::size_t index, tetraphone_field* field) {
-  if (index >= size) return 0;
-  *field = fields[index];
-  return 1;
-}
-
 }  // namespace
+
+Handles<const Recognizer>& tetraphone::Recognizers() {
+  static auto* handles = new Handles<const Recognizer>;  // never destroyed: threads may outlive main
+  return *handles;
+}
 
 int tetraphone::Fail(const Error& error) {
   last_error = error.message;
@@ -331,7 +314,7 @@ TETRAPHONE_C_ABI int tetraphone_stream_seconds(tetraphone_handle stream, double*
 
 TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
   try {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = tetraphone::AlignersHeapBytes();
     for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
     for (const auto& open : Streams().All()) {
       bytes += open->stream->HeapBytes();

@@ -132,7 +132,7 @@ def test_a_closed_lexicon_is_an_error(path: Path) -> None:
     lexicon = Lexicon.load(path)
     lexicon.close()
     lexicon.close()
-    with pytest.raises(InputError, match="no such recogniser, stream or lexicon"):
+    with pytest.raises(InputError, match="no such recogniser, stream, aligner or lexicon"):
         lexicon.find("box")
 
 

@@ -1,0 +1,263 @@
+#include "aligner_c.h"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../aligner/aligner.h"
+#include "../system/mutex.h"
+#include "errors.h"
+#include "handles.h"
+
+namespace {
+
+using tetraphone::AlignedPhone;
+using tetraphone::AlignedWord;
+using tetraphone::Aligner;
+using tetraphone::Alignment;
+using tetraphone::AlignmentOptions;
+using tetraphone::AlignmentStream;
+using tetraphone::Checked;
+using tetraphone::CheckSize;
+using tetraphone::Code;
+using tetraphone::CopyText;
+using tetraphone::ErrorCode;
+using tetraphone::Fail;
+using tetraphone::Failure;
+using tetraphone::Hand;
+using tetraphone::Handles;
+using tetraphone::kNoHandle;
+using tetraphone::Lexicon;
+using tetraphone::Lock;
+using tetraphone::Mutex;
+using tetraphone::Recognizer;
+using tetraphone::Result;
+using tetraphone::With;
+
+struct OpenAlignment {
+  std::shared_ptr<AlignmentStream> stream;
+  Mutex mutex;
+  std::deque<AlignedPhone> phones;  // that did not fit the caller's memory yet
+  std::deque<float> bands;
+  std::deque<float> scores;
+  std::unique_ptr<const Alignment> all;  // once it was asked for
+};
+
+Handles<const Aligner>& Aligners() {
+  static auto* handles = new Handles<const Aligner>;  // never destroyed: threads may outlive main
+  return *handles;
+}
+
+Handles<OpenAlignment>& Alignments() {
+  static auto* handles = new Handles<OpenAlignment>;
+  return *handles;
+}
+
+tetraphone_aligned_phone ToC(const AlignedPhone& phone) {
+  return {phone.index, static_cast<std::int32_t>(phone.word), phone.start, phone.end, phone.fit};
+}
+
+tetraphone_aligned_word WordToC(const AlignedWord& word) {
+  return {word.guessed, word.fits, static_cast<std::int32_t>(word.first), static_cast<std::int32_t>(word.phones),
+          word.start,   word.end,  word.fit};
+}
+
+// Runs `call` on what a finished alignment found.
+template <typename Call>
+auto WithAll(tetraphone_handle alignment, Call call) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) -> decltype(call(*open.all)) {
+    const Lock lock(open.mutex);
+    if (open.all == nullptr) {
+      Result<Alignment> found = open.stream->Aligned();
+      if (!found) return Fail(found.error());
+      open.all = std::make_unique<const Alignment>(*std::move(found));
+    }
+    return call(*open.all);
+  });
+}
+
+template <typename T, typename Item, typename Convert>
+std::int64_t Copied(const std::vector<T>& all, Item* items, std::size_t capacity, Convert convert) {
+  const auto count = static_cast<std::ptrdiff_t>(std::min(capacity, all.size()));
+  std::transform(all.begin(), all.begin() + count, items, convert);
+  return static_cast<std::int64_t>(all.size());
+}
+
+}  // namespace
+
+std::uint64_t tetraphone::AlignersHeapBytes() {
+  std::uint64_t bytes = 0;
+  for (const auto& aligner : Aligners().All()) bytes += aligner->heap_bytes();
+  for (const auto& open : Alignments().All()) {
+    bytes += open->stream->HeapBytes();
+    const Lock lock(open->mutex);
+    bytes += sizeof *open + open->phones.size() * sizeof(AlignedPhone) +
+             (open->bands.size() + open->scores.size()) * sizeof(float);
+  }
+  return bytes;
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_aligner_open(tetraphone_handle recognizer, uint64_t lexicon,
+                                                           const char* dictionary) {
+  tetraphone_handle handle = 0;
+  With(tetraphone::Recognizers(), recognizer, [&](const Recognizer& found) {
+    const std::shared_ptr<const Lexicon> words = lexicon == 0 ? nullptr : tetraphone::Lexicons().Find(lexicon);
+    if (lexicon != 0 && words == nullptr) return Fail(kNoHandle);
+    Result<Aligner> aligner = Aligner::Make(found, words, dictionary == nullptr ? "" : dictionary);
+    if (!aligner) return Fail(aligner.error());
+    handle = Aligners().Add(std::make_shared<const Aligner>(*std::move(aligner)));
+    return 0;
+  });
+  return handle;
+}
+
+TETRAPHONE_C_ABI int tetraphone_aligner_close(tetraphone_handle aligner) {
+  return Aligners().Remove(aligner) == nullptr ? Fail(kNoHandle) : 0;
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_option_at(size_t index, tetraphone_field* field) {
+#define TETRAPHONE_ROW(kind, name, initial, least, greatest, needs_beam, flag, help) \
+  {#name, #kind, flag, help, initial, least, greatest, needs_beam},
+  using namespace tetraphone;  // the limits
+  static constexpr tetraphone_field kFields[] = {TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_ROW)};
+#undef TETRAPHONE_ROW
+  return FieldAt(kFields, index, field);
+}
+
+TETRAPHONE_C_ABI int tetraphone_default_alignment_options(tetraphone_alignment_options* options) {
+  return Checked([&]() -> Failure {
+    if (Failure failure = CheckSize(*options, "tetraphone_alignment_options")) return failure;
+#define TETRAPHONE_DEFAULT(kind, name, initial, ...) options->name = initial;
+    TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_DEFAULT)
+#undef TETRAPHONE_DEFAULT
+    return std::nullopt;
+  });
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open(tetraphone_handle aligner, const char* text, size_t size,
+                                                             const tetraphone_alignment_options* options) {
+  tetraphone_handle handle = 0;
+  With(Aligners(), aligner, [&](const Aligner& found) {
+    if (Failure failure = CheckSize(*options, "tetraphone_alignment_options")) return Fail(*failure);
+    AlignmentOptions how;
+#define TETRAPHONE_CONVERT(kind, name, ...) how.name = static_cast<decltype(how.name)>(options->name);
+    TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_CONVERT)
+#undef TETRAPHONE_CONVERT
+    auto stream = found.NewStream(std::string(text, size), how);
+    if (!stream) return Fail(stream.error());
+    auto open = std::make_shared<OpenAlignment>();
+    open->stream = *stream;
+    handle = Alignments().Add(std::move(open));
+    return 0;
+  });
+  return handle;
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_accept(tetraphone_handle alignment, const float* samples, size_t frames,
+                                                 int32_t rate, int32_t channels) {
+  return With(Alignments(), alignment,
+              [&](OpenAlignment& open) { return Code(open.stream->Accept(samples, frames, rate, channels)); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_finish(tetraphone_handle alignment) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) { return Code(open.stream->Finish()); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_reset(tetraphone_handle alignment) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    const Lock lock(open.mutex);
+    open.phones.clear();
+    open.bands.clear();
+    open.scores.clear();
+    open.all.reset();
+    return Code(open.stream->Reset());
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_close(tetraphone_handle alignment) {
+  const std::shared_ptr<OpenAlignment> open = Alignments().Remove(alignment);
+  if (open == nullptr) return Fail(kNoHandle);
+  open->stream->Close();
+  return 0;
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_seconds(tetraphone_handle alignment, double* seconds) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    *seconds = open.stream->Seconds();
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_words(tetraphone_handle alignment) {
+  return With(Alignments(), alignment,
+              [](OpenAlignment& open) { return static_cast<std::int64_t>(open.stream->Words().size()); });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_word(tetraphone_handle alignment, size_t index, char* text,
+                                                   size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) -> std::int64_t {
+    const auto& words = open.stream->Words();
+    if (index < words.size()) return CopyText(words[index].text, text, capacity);
+    return Fail({ErrorCode::kInvalidArgument, "the text has " + std::to_string(words.size()) + " words, and none at " +
+                                                  std::to_string(index) + "; count from 0"});
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_poll(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
+                                                   size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    const Lock lock(open.mutex);
+    return Hand(open.stream->Poll(), &open.phones, phones, capacity, ToC);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_provisional(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
+                                                          size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    std::deque<AlignedPhone> none;
+    return Hand(open.stream->Provisional(), &none, phones, capacity, ToC);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_bands(tetraphone_handle alignment, float* bands, size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    const Lock lock(open.mutex);
+    return Hand(open.stream->TakeBands(), &open.bands, bands, capacity, tetraphone::Same);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_scores(tetraphone_handle alignment, float* scores, size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    const Lock lock(open.mutex);
+    return Hand(open.stream->TakeScores(), &open.scores, scores, capacity, tetraphone::Same);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_all_words(tetraphone_handle alignment, tetraphone_aligned_word* words,
+                                                        size_t capacity) {
+  return WithAll(alignment, [&](const Alignment& all) { return Copied(all.words, words, capacity, WordToC); });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_all_phones(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
+                                                         size_t capacity) {
+  return WithAll(alignment, [&](const Alignment& all) { return Copied(all.phones, phones, capacity, ToC); });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_fit(tetraphone_handle alignment, double* fit, int32_t* fits) {
+  return WithAll(alignment, [&](const Alignment& all) {
+    *fit = all.fit;
+    *fits = all.fits;
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_problem(tetraphone_handle alignment, size_t index, char* text,
+                                                      size_t capacity) {
+  return WithAll(alignment, [&](const Alignment& all) -> std::int64_t {
+    return index < all.problems.size() ? CopyText(all.problems[index], text, capacity) : 0;
+  });
+}
