@@ -88,7 +88,7 @@ def load(path: Path) -> Checkpoint:
     checkpoint, _ = quantize(from_content({**content, **without}, path), QuantizeOptions(weight_format))
     try:
         checkpoint.model.load_state_dict(weights, strict=True)
-        if checkpoint.aligner is not None:
+        if checkpoint.aligner is not None and aligner is not None:
             checkpoint.aligner.load_state_dict(aligner["weights"], strict=True)
     except RuntimeError as error:
         raise InputError(f"{path} does not hold a whole model: {error}; quantise the checkpoint again") from error
