@@ -13,21 +13,19 @@ import ctypes
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tetraphone.common.errors import InputError, check_types
+from tetraphone.common.errors import check_types
 from tetraphone.common.native import failure, int32, library
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
-from tetraphone.sound.features import Frames
 
 from .handle import Handle, checked, path_bytes
+from .lexicon import Lexicon
+from .sound_stream import SoundStream
 
-PIECE = 256
-"""Items that one call of the library returns at most."""
-
+if TYPE_CHECKING:
+    from .aligner import Aligner
 
 TYPES = {
     "Whole": ctypes.c_int32,
@@ -223,6 +221,20 @@ class Recognizer(Handle):
             raise failure()
         return Stream(handle, self)
 
+    def aligner(self, lexicon: Lexicon | None = None, dictionary: Path | None = None) -> "Aligner":
+        """For known words: says where they are.
+
+        Args:
+            lexicon: pronunciations, and guesses for other words; by default the lexicon of English that ships.
+            dictionary: your own, in the form of the CMU dictionary; its words go before the lexicon's.
+
+        Raises:
+            InputError: the model cannot align, or the dictionary cannot be read.
+        """
+        from .aligner import Aligner, shipped_lexicon
+
+        return Aligner(self, shipped_lexicon() if lexicon is None else lexicon, dictionary)
+
     def recognize(self, samples: Samples, rate: int, options: StreamOptions | None = None) -> list[TimedPhone]:
         """The phones of a whole recording; see `Stream.accept`."""
         with self.stream(options) as stream:
@@ -231,90 +243,26 @@ class Recognizer(Handle):
             return stream.poll()
 
 
-class Stream(Handle):
+class Stream(SoundStream):
     """One source of sound. Calls from several threads wait for one another."""
 
-    _close = "tetraphone_stream_close"
+    _kind = "stream"
 
     def __init__(self, handle: int, recognizer: Recognizer) -> None:
-        super().__init__(handle)
-        self._phones, self._bands = recognizer.phones, recognizer.bands
-
-    def accept(self, samples: Samples, rate: int) -> None:
-        """Takes floating-point samples in [−1, 1], [frames] or [frames, channels], at any rate from 1 to 768 kHz.
-
-        Raises:
-            InputError: rate or channels differ from the stream's first, a sample is not finite, the stream is closed or
-                finished; then no sample was taken.
-        """
-        try:
-            kind = np.asarray(samples).dtype
-        except ValueError as error:
-            raise InputError("samples in lists of unequal lengths; give [frames] or [frames, channels]") from error
-        if not np.issubdtype(kind, np.floating):
-            raise InputError(f"samples of type {kind}; give floats in [-1, 1], such as int16 samples over 32768")
-        with np.errstate(over="ignore"):
-            values = np.ascontiguousarray(samples, np.float32)
-        if values.ndim not in (1, 2):
-            raise InputError(f"samples of shape {values.shape}; give [frames] or [frames, channels]")
-        channels = 1 if values.ndim == 1 else values.shape[1]
-        pointer = values.ctypes.data_as(ctypes.c_void_p)
-        frames = ctypes.c_size_t(len(values))
-        hertz = ctypes.c_int32(int32("rate", rate))
-        checked(library().tetraphone_stream_accept(self._handle, pointer, frames, hertz, ctypes.c_int32(channels)))
-
-    def finish(self) -> None:
-        """Ends the sound; provisional phones become final."""
-        checked(library().tetraphone_stream_finish(self._handle))
-
-    def reset(self) -> None:
-        """Returns the stream to its initial state."""
-        checked(library().tetraphone_stream_reset(self._handle))
+        super().__init__(handle, recognizer.phones, recognizer.bands)
 
     def poll(self) -> list[TimedPhone]:
         """New final phones, which no later sound can change; each is returned once."""
-        found: list[_Phone] = []
-        while True:
-            phones = (_Phone * PIECE)()
-            count = checked(library().tetraphone_stream_poll(self._handle, phones, ctypes.c_size_t(PIECE)))
-            if not count:
-                return self._timed(found)
-            found += phones[:count]
+        return self._timed(self._handed("poll", _Phone))
 
     def provisional(self) -> list[TimedPhone]:
         """The phones that would follow if the stream ended now."""
-        found = (_Phone * PIECE)()
-        count = checked(library().tetraphone_stream_provisional(self._handle, found, ctypes.c_size_t(PIECE)))
-        return self._timed(found[:count])
+        return self._timed(self._first("provisional", _Phone))
 
     @property
     def paused(self) -> bool:
         """Whether the speaker pauses: phones were recognised, but none in the last `StreamOptions.pause` seconds."""
         return bool(checked(library().tetraphone_stream_paused(self._handle)))
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of sound that the stream has taken."""
-        seconds = ctypes.c_double()
-        checked(library().tetraphone_stream_seconds(self._handle, ctypes.byref(seconds)))
-        return seconds.value
-
-    def bands(self) -> Frames:
-        """Log-mel energies [frames, bands] since the last call."""
-        return self._floats("tetraphone_stream_bands", self._bands)
-
-    def scores(self) -> Frames:
-        """Unnormalised scores [network frames, phones + 1] since the last call, blank first."""
-        return self._floats("tetraphone_stream_scores", len(self._phones) + 1)
-
-    def _floats(self, function: str, width: int) -> Frames:
-        call, found = getattr(library(), function), [np.empty(0, np.float32)]
-        while True:
-            buffer = np.empty(PIECE * width, np.float32)  # whole frames, so that threads may take turns
-            count = checked(call(self._handle, buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(len(buffer))))
-            if not count:
-                return np.concatenate(found).reshape(-1, width)
-            found.append(buffer[:count])
 
     def _timed(self, found: list[_Phone]) -> list[TimedPhone]:
         return [

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from os import PathLike
@@ -17,7 +18,12 @@ from .recognizer import StreamOptions
 
 ARPABET = "arpabet"
 ROOM = 96
-"""Bytes of a file for each phone, at first; what needs more is written again."""
+"""Bytes of a file for each interval, at first; what needs more is written again."""
+NO_CONFIDENCE = -1.0
+"""Of an interval of which nothing is said."""
+
+Tiers = dict[str, list[tuple[str, float, float, float]]]
+"""Intervals by the names of their tiers: label, start, end (seconds), confidence or NO_CONFIDENCE."""
 
 
 @dataclass(frozen=True)
@@ -32,53 +38,20 @@ class Format:
     """Whether results of several recordings make one file, one behind another."""
 
 
-@dataclass(frozen=True)
-class Recognition:
-    """What was recognised in a recording. Alphabets are "arpabet", phones as the model has them, and "ipa".
+class Result:
+    """What was found in a recording: intervals of sound with labels, in tiers.
 
     Raises:
-        InputError: of each method: there is no such alphabet, or the times are not in order.
+        InputError: of each method: there is no such format or alphabet, or the times are not in order.
     """
 
     recording: str
-    """Its name."""
     duration: float
-    """Seconds."""
-    phones: tuple[TimedPhone, ...]
-    problems: tuple[str, ...] = ()
-    """Why these are not the phones of the whole recording; sentences without a full stop."""
+    problems: tuple[str, ...]
 
-    @property
-    def text(self) -> str:
-        """The phones with blanks between them."""
-        return " ".join(item.phone for item in self.phones)
-
-    @property
-    def ipa(self) -> str:
-        """As `text`, in the International Phonetic Alphabet."""
-        return self.in_alphabet("ipa").text
-
-    def in_alphabet(self, alphabet: str) -> "Recognition":
-        """The same with other symbols."""
-        if alphabet == ARPABET:
-            return self
-        if alphabet not in alphabets():
-            raise InputError(f"there is no alphabet {alphabet}; give one of {', '.join(alphabets())}")
-        symbols = ipa_symbols()
-        if unknown := [item.phone for item in self.phones if item.phone not in symbols]:
-            raise InputError(f"the phone {unknown[0]} has no symbol in {alphabet}; take {ARPABET}, the model's own")
-        return replace(self, phones=tuple(replace(item, phone=symbols[item.phone]) for item in self.phones))
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON has it: {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"},
-        …], "problems": [why these are not the phones of the whole recording]}."""
-        phones = [dict(item.__dict__) for item in self.phones]
-        return {
-            "recording": self.recording,
-            "duration": self.duration,
-            "phones": phones,
-            "problems": list(self.problems),
-        }
+    def tiers(self) -> Tiers:
+        """The intervals by the names of their tiers: label, start, end (seconds), confidence or NO_CONFIDENCE."""
+        raise NotImplementedError
 
     def to(self, format: str, alphabet: str = ARPABET, first: bool = True) -> str:
         """The result in one of `formats()`.
@@ -89,24 +62,25 @@ class Recognition:
         Raises:
             InputError: also if there is no such format.
         """
-        intervals = (_Interval * len(self.phones))(
-            *(_Interval(item.phone.encode(), item.start, item.end, item.confidence) for item in self.phones)
-        )
-        tier = _Tier(b"phones", intervals, len(intervals))
+        tiers, count = [], 0
+        for name, items in self.tiers().items():
+            intervals = (_Interval * len(items))(*(_Interval(label.encode(), *rest) for label, *rest in items))
+            tiers.append(_Tier(name.encode(), intervals, len(intervals)))
+            count += len(intervals)
         problems = [problem.encode("utf-8", "surrogateescape") for problem in self.problems]
         lines = (ctypes.c_char_p * len(problems))(*problems)
-        name = os.fsencode(self.recording)
-        result = _Result(ctypes.sizeof(_Result), name, self.duration, ctypes.pointer(tier), 1, lines, len(lines))
+        name, rows = os.fsencode(self.recording), (_Tier * len(tiers))(*tiers)
+        result = _Result(ctypes.sizeof(_Result), name, self.duration, rows, len(rows), lines, len(lines))
         names = format.encode(), alphabet.encode(), ctypes.c_int(first)
-        room = 4096 + ROOM * len(intervals)
+        room = 4096 + ROOM * count
         return _written(room, library().tetraphone_format_result, ctypes.byref(result), *names)
 
     def to_json(self, alphabet: str = ARPABET) -> str:
-        """An object: recording, duration (seconds), phones (phone, start, end, confidence), problems."""
+        """An object: recording, duration (seconds), the intervals with label, start and end, problems."""
         return self.to("json", alphabet)
 
     def to_textgrid(self, alphabet: str = ARPABET) -> str:
-        """For Praat: a tier `phones`, gaps filled with empty intervals."""
+        """For Praat: gaps are filled with empty intervals."""
         return self.to("textgrid", alphabet)
 
     def to_audacity(self, alphabet: str = ARPABET) -> str:
@@ -139,8 +113,73 @@ class Recognition:
         write_result(path, self.to(format_of(path).name, alphabet))
 
 
+@dataclass(frozen=True)
+class Recognition(Result):
+    """What was recognised in a recording. Alphabets are "arpabet", phones as the model has them, and "ipa".
+
+    Raises:
+        InputError: of each method: there is no such alphabet, or the times are not in order.
+    """
+
+    recording: str
+    """Its name."""
+    duration: float
+    """Seconds."""
+    phones: tuple[TimedPhone, ...]
+    problems: tuple[str, ...] = ()
+    """Why these are not the phones of the whole recording; sentences without a full stop."""
+
+    @property
+    def text(self) -> str:
+        """The phones with blanks between them."""
+        return " ".join(item.phone for item in self.phones)
+
+    @property
+    def ipa(self) -> str:
+        """As `text`, in the International Phonetic Alphabet."""
+        return self.in_alphabet("ipa").text
+
+    def in_alphabet(self, alphabet: str) -> "Recognition":
+        """The same with other symbols."""
+        symbol = symbols_of(alphabet)
+        return replace(self, phones=tuple(replace(item, phone=symbol(item.phone)) for item in self.phones))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it: {"recording": name, "duration": seconds, "phones": [{"phone", "start", "end", "confidence"},
+        …], "problems": [why these are not the phones of the whole recording]}."""
+        phones = [dict(item.__dict__) for item in self.phones]
+        return {
+            "recording": self.recording,
+            "duration": self.duration,
+            "phones": phones,
+            "problems": list(self.problems),
+        }
+
+    def tiers(self) -> Tiers:
+        return {"phones": [(item.phone, item.start, item.end, item.confidence) for item in self.phones]}
+
+
+def symbols_of(alphabet: str) -> Callable[[str], str]:
+    """What writes a phone in an alphabet.
+
+    Raises:
+        InputError: there is no such alphabet; from the function: the phone has no symbol in it.
+    """
+    if alphabet not in alphabets():
+        raise InputError(f"there is no alphabet {alphabet}; give one of {', '.join(alphabets())}")
+
+    def symbol(phone: str) -> str:
+        if alphabet == ARPABET:
+            return phone
+        if (found := ipa_symbols().get(phone)) is None:
+            raise InputError(f"the phone {phone} has no symbol in {alphabet}; take {ARPABET}, the model's own")
+        return found
+
+    return symbol
+
+
 def write_result(path: Path, text: str, durable: bool = True) -> None:
-    """Writes what `Recognition.to` gave; see `write_atomically`."""
+    """Writes what `Result.to` gave; see `write_atomically`."""
     with write_atomically(path, durable) as temporary:
         temporary.write_bytes(text.encode("utf-8", "surrogateescape"))
 

@@ -16,7 +16,7 @@ typedef struct {
   const char* label; /* UTF-8 */
   double start;      /* seconds */
   double end;
-  double confidence; /* 0 to 1 */
+  double confidence; /* 0 to 1; -1: nothing is said of it */
 } tetraphone_interval;
 
 typedef struct {

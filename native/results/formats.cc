@@ -18,7 +18,10 @@ constexpr std::int64_t kMilli = kSecond / 1000;  // microseconds
 std::string Seconds(double seconds) { return Shortest(Micros(seconds), kTimeDigits); }
 std::string FixedSeconds(double seconds) { return Fixed(Micros(seconds), kTimeDigits); }
 std::int64_t ScaledConfidence(double confidence) { return Scaled(confidence, 10000); }
-std::string Confidence(double confidence) { return Shortest(ScaledConfidence(confidence), kConfidenceDigits); }
+// Behind `before`, where there is one.
+std::string Confidence(const std::string& before, double confidence) {
+  return confidence < 0 ? "" : before + Shortest(ScaledConfidence(confidence), kConfidenceDigits);
+}
 
 std::string Right(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
@@ -44,16 +47,36 @@ std::string Text(const Recognition& recognition, bool) {
   return lines;
 }
 
+std::string JsonInterval(const std::string& label, const Interval& interval) {
+  return label + ": " + JsonText(interval.label) + ", \"start\": " + Seconds(interval.start) + ", \"end\": " +
+         Seconds(interval.end) + Confidence(", \"confidence\": ", interval.confidence);
+}
+
+// Each word with the phones that start before its end and belong to no word before it.
+std::string JsonWords(const std::vector<Interval>& words, const std::vector<Interval>& phones) {
+  std::string json = "[";
+  auto phone = phones.begin();
+  for (const Interval& word : words) {
+    json += (json.back() == '}' ? ", {" : "{") + JsonInterval("\"text\"", word) + ", \"phones\": [";
+    for (; phone != phones.end() && phone->start < word.end; ++phone) {
+      json += (json.back() == '}' ? ", {" : "{") + JsonInterval("\"phone\"", *phone) + "}";
+    }
+    json += "]}";
+  }
+  return json + "]";
+}
+
 std::string Json(const Recognition& recognition, bool) {
   std::string json =
       "{\"recording\": " + JsonText(recognition.name) + ", \"duration\": " + Seconds(recognition.duration);
-  for (const Tier& tier : recognition.tiers) {
-    json += ", " + JsonText(tier.name) + ": [";
-    const std::string label = JsonText(tier.name.substr(0, tier.name.size() - 1));  // of one
-    for (const Interval& interval : tier.intervals) {
-      if (json.back() == '}') json += ", ";
-      json += "{" + label + ": " + JsonText(interval.label) + ", \"start\": " + Seconds(interval.start) +
-              ", \"end\": " + Seconds(interval.end) + ", \"confidence\": " + Confidence(interval.confidence) + "}";
+  const std::vector<Tier>& tiers = recognition.tiers;
+  const bool nested = tiers.size() > 1 && tiers[0].name == "words" && tiers[1].name == "phones";
+  if (nested) json += ", \"words\": " + JsonWords(tiers[0].intervals, tiers[1].intervals);
+  for (std::size_t i = nested ? 2 : 0; i < tiers.size(); ++i) {
+    json += ", " + JsonText(tiers[i].name) + ": [";
+    const std::string label = JsonText(tiers[i].name.substr(0, tiers[i].name.size() - 1));  // of one
+    for (const Interval& interval : tiers[i].intervals) {
+      json += (json.back() == '}' ? ", {" : "{") + JsonInterval(label, interval) + "}";
     }
     json += "]";
   }
@@ -68,7 +91,7 @@ std::string Csv(const Recognition& recognition, bool first) {
   for (const Tier& tier : recognition.tiers) {
     for (const Interval& interval : tier.intervals) {
       lines += name + "," + CsvText(tier.name) + "," + FixedSeconds(interval.start) + "," + FixedSeconds(interval.end) +
-               "," + CsvText(interval.label) + "," + Confidence(interval.confidence) + "\n";
+               "," + CsvText(interval.label) + "," + Confidence("", interval.confidence) + "\n";
     }
   }
   return lines;
@@ -81,7 +104,9 @@ std::string Ctm(const Recognition& recognition, bool) {
   for (const Interval& interval : FirstTier(recognition)) {
     const std::int64_t start = Micros(interval.start);
     lines += name + " 1 " + Fixed(start, kTimeDigits) + " " + Fixed(Micros(interval.end) - start, kTimeDigits) + " " +
-             CtmText(interval.label) + " " + Fixed(ScaledConfidence(interval.confidence), kConfidenceDigits) + "\n";
+             CtmText(interval.label);
+    if (interval.confidence >= 0) lines += " " + Fixed(ScaledConfidence(interval.confidence), kConfidenceDigits);
+    lines += "\n";
   }
   return lines;
 }
@@ -261,7 +286,8 @@ Failure Check(const Recognition& recognition) {
       if (!is_time(interval.start) || !is_time(interval.end) || interval.end < interval.start) {
         return refusal(which + " lacks a start and, not before it, an end from 0 to 1e9 seconds; give them");
       }
-      if (!(interval.confidence >= 0 && interval.confidence <= 1)) {
+      const bool known = interval.confidence >= 0 && interval.confidence <= 1;
+      if (!known && interval.confidence != kNoConfidence) {
         return refusal(which + " has a confidence that is not from 0 to 1; give one");
       }
       if (interval.start < last) return refusal(which + " starts before the one before it; give them in order");
@@ -308,8 +334,10 @@ std::string TextLine(const Interval& interval) {
   const auto two = [](std::int64_t count, double scale) {
     return Fixed(Scaled(static_cast<double>(count) / scale, 100), 2);
   };
-  return Right(two(Micros(interval.start), kSecond), 8) + " " + Right(two(Micros(interval.end), kSecond), 8) + "  " +
-         interval.label + std::string(3 - std::min<std::size_t>(Columns(interval.label), 3), ' ') + " " +
+  const std::string line = Right(two(Micros(interval.start), kSecond), 8) + " " +
+                           Right(two(Micros(interval.end), kSecond), 8) + "  " + interval.label;
+  if (interval.confidence < 0) return line + "\n";
+  return line + std::string(3 - std::min<std::size_t>(Columns(interval.label), 3), ' ') + " " +
          two(ScaledConfidence(interval.confidence), 10000) + "\n";
 }
 

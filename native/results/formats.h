@@ -11,11 +11,13 @@
 
 namespace tetraphone {
 
+constexpr double kNoConfidence = -1;
+
 struct Interval {
   std::string label;  // UTF-8
   double start;       // seconds
   double end;
-  double confidence;  // the chance that it is right, 0 to 1
+  double confidence;  // the chance that it is right, 0 to 1; kNoConfidence: nothing is said of it
 };
 
 struct Tier {
@@ -26,7 +28,9 @@ struct Tier {
 struct Recognition {
   std::string name;                        // the recording's, as the system has it
   double duration;                         // seconds
-  std::vector<Tier> tiers;                 // formats of one tier take the first
+  // Formats of one tier take the first. Of tiers "words" and "phones", one behind the other, JSON has the phones within
+  // the words that hold them.
+  std::vector<Tier> tiers;
   std::vector<std::string> problems = {};  // why this is not all of the recording
 };
 
@@ -47,7 +51,7 @@ Result<const ResultFormat*> FindResultFormat(const std::string& name);
 Result<std::string> FormatResult(const Recognition& recognition, const ResultFormat& format,
                                  const std::string& alphabet = "arpabet", bool first = true);
 
-// "    0.12     0.31  AA  0.97\n": start, end, label, confidence.
+// "    0.12     0.31  AA  0.97\n": start, end, label, confidence if there is one.
 std::string TextLine(const Interval& interval);
 
 }  // namespace tetraphone

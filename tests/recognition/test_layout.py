@@ -17,7 +17,7 @@ import pytest
 from tetraphone.common.models import find_model
 from tetraphone.common.native import library
 from tetraphone.export.operators import _Matrix, _Shape
-from tetraphone.recognition import results
+from tetraphone.recognition import aligner, results
 from tetraphone.recognition.recognizer import (
     Field,
     Recognizer,
@@ -29,12 +29,15 @@ from tetraphone.recognition.recognizer import (
 )
 
 NATIVE = Path(__file__).parents[2] / "native"
-C_ABI, RESULTS, LAYERS = "capi/recognizer_c.h", "capi/results_c.h", "kernels/layers.h"
+ALIGNER, C_ABI = "capi/aligner_c.h", "capi/recognizer_c.h"
+RESULTS, LAYERS = "capi/results_c.h", "kernels/layers.h"
 DECLARED = (
     (_Phone, "tetraphone_phone", C_ABI),
     (results._Interval, "tetraphone_interval", RESULTS),
     (results._Tier, "tetraphone_tier", RESULTS),
     (results._Result, "tetraphone_result", RESULTS),
+    (aligner._Phone, "tetraphone_aligned_phone", ALIGNER),
+    (aligner._Word, "tetraphone_aligned_word", ALIGNER),
     (results._Format, "tetraphone_result_format", RESULTS),
     (Field, "tetraphone_field", C_ABI),
     (_Shape, "tetraphone::Shape", LAYERS),
@@ -43,6 +46,7 @@ DECLARED = (
 LISTED = (
     (structure("model_info"), "tetraphone_model_info", C_ABI),
     (structure("stream_option"), "tetraphone_stream_options", C_ABI),
+    (structure("alignment_option"), "tetraphone_alignment_options", ALIGNER),
 )
 PYTHON_TYPES = {"Whole": {int}, "Real": {float}, "File": {Path, NoneType}}
 

@@ -215,6 +215,31 @@ TEST(Tiers, AreAllWrittenWhereAFormatHasSeveral) {
   for (std::size_t i = 0; const ResultFormat* format = ResultFormatAt(i); ++i) Written(format->name, {"a", 0, {}});
 }
 
+TEST(Tiers, OfWordsHoldTheirPhonesInJson) {
+  const Recognition recognition{"a", 2,
+                                {{"words", {{"to", 0, 0.5, kNoConfidence}, {"be", 0.5, 0.9, kNoConfidence}}},
+                                 {"phones", {{"T", 0, 0.3, kNoConfidence}, {"UW", 0.3, 0.5, 0.25},
+                                             {"B", 0.5, 0.6, kNoConfidence}, {"IY", 0.6, 0.9, kNoConfidence}}},
+                                 {"rests", {}}}};
+  EXPECT_EQ(Written("json", recognition),
+            "{\"recording\": \"a\", \"duration\": 2.0, \"words\": [{\"text\": \"to\", \"start\": 0.0, \"end\": 0.5, "
+            "\"phones\": [{\"phone\": \"T\", \"start\": 0.0, \"end\": 0.3}, "
+            "{\"phone\": \"UW\", \"start\": 0.3, \"end\": 0.5, \"confidence\": 0.25}]}, "
+            "{\"text\": \"be\", \"start\": 0.5, \"end\": 0.9, \"phones\": "
+            "[{\"phone\": \"B\", \"start\": 0.5, \"end\": 0.6}, "
+            "{\"phone\": \"IY\", \"start\": 0.6, \"end\": 0.9}]}], \"rests\": [], \"problems\": []}\n");
+}
+
+TEST(Tiers, WithoutConfidencesSayNone) {
+  const Recognition recognition{"a", 1, {{"words", {{"to", 0, 0.5, kNoConfidence}}}}};
+  EXPECT_EQ(Written("text", recognition), "    0.00     0.50  to\n");
+  EXPECT_EQ(Written("csv", recognition, false), "a,words,0.000000,0.500000,to,\n");
+  EXPECT_EQ(Written("ctm", recognition), "a 1 0.000000 0.500000 to\n");
+  EXPECT_EQ(Written("json", recognition),
+            "{\"recording\": \"a\", \"duration\": 1.0, "
+            "\"words\": [{\"word\": \"to\", \"start\": 0.0, \"end\": 0.5}], \"problems\": []}\n");
+}
+
 TEST(Results, ThatCannotBeAreRefused) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<std::pair<Recognition, std::string>> cases = {

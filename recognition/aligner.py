@@ -1,0 +1,273 @@
+"""Known words: where each word and phone of a text is, by `native/aligner/` (C++), from a .pte file that aligns.
+
+    with Recognizer.load(path) as recognizer, recognizer.aligner() as aligner, aligner.stream("the ship") as stream:
+        for samples in microphone:
+            stream.accept(samples, rate=16000)
+            for phone in stream.poll():
+                print(phone.phone, phone.start, phone.end)
+        stream.finish()
+        print(stream.aligned("microphone").to_textgrid())
+
+native/aligner/aligner.h documents it.
+"""
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.native import failure, library
+from tetraphone.common.phones import TIME_DIGITS
+from tetraphone.sound.audio import Samples
+
+from .handle import Handle, checked, path_bytes
+from .lexicon import Lexicon
+from .results import NO_CONFIDENCE, Result, Tiers, symbols_of
+from .sound_stream import SoundStream
+
+if TYPE_CHECKING:
+    from .recognizer import Recognizer
+
+ROOM = 4096
+"""Bytes for a word or a problem, at first."""
+FIT_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class AlignedPhone:
+    """A phone of a known text, of the pronunciation that was said where a word has several."""
+
+    phone: str
+    start: float
+    """Seconds."""
+    end: float
+    """Seconds, after the start."""
+    fit: float
+    """The mean, over its sub-frames, of its log-likelihood less that of what is likeliest there: 0 at most."""
+    word: int
+    """Of the text, counted from 0."""
+
+
+@dataclass(frozen=True)
+class AlignedWord:
+    """A word of a known text, from its first phone to its last."""
+
+    text: str
+    """In capital letters."""
+    start: float
+    """Seconds."""
+    end: float
+    """Seconds."""
+    phones: tuple[AlignedPhone, ...]
+    fit: float
+    """The mean over its sub-frames, see `AlignedPhone.fit`."""
+    fits: bool
+    """Whether it is likely to have been said there."""
+    guessed: bool
+    """Whether its pronunciation was guessed by its spelling."""
+
+
+@dataclass(frozen=True)
+class Alignment(Result):
+    """Where the words of a text are in a recording. Alphabets are "arpabet", phones as the model has them, and "ipa".
+
+    Raises:
+        InputError: of each method: there is no such alphabet.
+    """
+
+    recording: str
+    """Its name."""
+    duration: float
+    """Seconds."""
+    words: tuple[AlignedWord, ...]
+    fit: float
+    """The mean over the whole recording, see `AlignedPhone.fit`."""
+    fits: bool
+    """Whether the text is likely to be what was said."""
+    problems: tuple[str, ...] = ()
+    """What to know of it: words that were guessed or do not fit, a recording that is cut; without a full stop."""
+
+    @property
+    def phones(self) -> tuple[AlignedPhone, ...]:
+        """Those of all words."""
+        return tuple(phone for word in self.words for phone in word.phones)
+
+    def in_alphabet(self, alphabet: str) -> "Alignment":
+        """The same with other symbols."""
+        symbol = symbols_of(alphabet)
+
+        def written(word: AlignedWord) -> AlignedWord:
+            return replace(word, phones=tuple(replace(item, phone=symbol(item.phone)) for item in word.phones))
+
+        return replace(self, words=tuple(written(word) for word in self.words))
+
+    def tiers(self) -> Tiers:
+        words = [(word.text, word.start, word.end, NO_CONFIDENCE) for word in self.words]
+        return {"words": words, "phones": [(item.phone, item.start, item.end, NO_CONFIDENCE) for item in self.phones]}
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it: {"recording": name, "duration": seconds, "words": [{"text", "start", "end", "phones":
+        [{"phone", "start", "end"}, …]}, …], "problems": [what to know of it]}."""
+
+        def phone_of(item: AlignedPhone) -> dict[str, Any]:
+            return {"phone": item.phone, "start": item.start, "end": item.end}
+
+        words = [
+            {"text": word.text, "start": word.start, "end": word.end, "phones": [*map(phone_of, word.phones)]}
+            for word in self.words
+        ]
+        return {
+            "recording": self.recording,
+            "duration": self.duration,
+            "words": words,
+            "problems": list(self.problems),
+        }
+
+
+class _Phone(ctypes.Structure):
+    _fields_ = (
+        ("index", ctypes.c_int32),
+        ("word", ctypes.c_int32),
+        ("start", ctypes.c_double),
+        ("end", ctypes.c_double),
+        ("fit", ctypes.c_double),
+    )
+
+
+class _Word(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("guessed", "fits", "first", "phones")),
+        *((name, ctypes.c_double) for name in ("start", "end", "fit")),
+    )
+
+
+class Aligner(Handle):
+    """A model and dictionaries, for any number of texts in any threads. See `Recognizer.aligner`."""
+
+    _close = "tetraphone_aligner_close"
+
+    def __init__(self, recognizer: "Recognizer", lexicon: Lexicon | None, dictionary: Path | None) -> None:
+        words = ctypes.c_uint64(0) if lexicon is None else lexicon._handle
+        own = None if dictionary is None else path_bytes(dictionary)
+        if not (handle := library().tetraphone_aligner_open(recognizer._handle, words, own)):
+            raise failure()
+        super().__init__(handle)
+        self.phones, self.bands = recognizer.phones, recognizer.bands
+
+    def stream(
+        self,
+        text: str | None = None,
+        *,
+        phones: str | Iterable[str] | None = None,
+        channel: int | None = None,
+        bands: bool = False,
+        scores: bool = False,
+    ) -> "AlignmentStream":
+        """A new stream, for a text or for phones.
+
+        Args:
+            text: words; punctuation and capital letters do not matter.
+            phones: of the model's phone set, between blanks or one by one; "|" stands where there may be silence.
+            channel: the one to hear, counted from 0; by default the mean of all.
+            bands, scores: whether the stream keeps frames for `AlignmentStream.bands` and `scores` to return.
+
+        Raises:
+            InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's.
+        """
+        if (text is None) == (phones is None):
+            raise InputError("give either a text or phones")
+        given = text if text is not None else phones if isinstance(phones, str) else " ".join(phones or ())
+        from .recognizer import empty
+
+        options = empty("alignment_option")
+        checked(library().tetraphone_default_alignment_options(ctypes.byref(options)))
+        options.phones, options.keep_bands, options.keep_scores = text is None, bands, scores
+        options.channel = options.channel if channel is None else channel
+        content = given.encode("utf-8", "surrogatepass")
+        size = ctypes.c_size_t(len(content))
+        handle = library().tetraphone_alignment_open(self._handle, content, size, ctypes.byref(options))
+        if not handle:
+            raise failure()
+        return AlignmentStream(handle, self.phones, self.bands)
+
+    def align(
+        self, samples: Samples, rate: int, text: str | None = None, *, phones: str | Iterable[str] | None = None
+    ) -> Alignment:
+        """The words of a whole recording; see `stream` and `AlignmentStream.accept`."""
+        with self.stream(text, phones=phones) as stream:
+            stream.accept(samples, rate)
+            stream.finish()
+            return stream.aligned("samples")
+
+
+class AlignmentStream(SoundStream):
+    """One source of sound in which a known text is said. Calls from several threads wait for one another."""
+
+    _kind = "alignment"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those of the text, in capital letters."""
+        count = checked(self._call("words"))
+        return tuple(self._text("word", index) for index in range(count))
+
+    def poll(self) -> list[AlignedPhone]:
+        """New final phones, which no later sound can change; each is returned once."""
+        return [*map(self._phone, self._handed("poll", _Phone))]
+
+    def provisional(self) -> list[AlignedPhone]:
+        """The phones that would follow if the text were said so far; they may change."""
+        return [*map(self._phone, self._first("provisional", _Phone))]
+
+    def aligned(self, recording: str, problems: tuple[str, ...] = ()) -> Alignment:
+        """All of the text, once the stream is finished.
+
+        Args:
+            recording: its name.
+            problems: what else to know of it.
+
+        Raises:
+            InputError: the stream is not finished, or the text was not found.
+        """
+        phones = [*map(self._phone, self._all("all_phones", _Phone))]
+        words = []
+        for index, word in enumerate(self._all("all_words", _Word)):
+            own = tuple(phones[word.first : word.first + word.phones])
+            fit, text = round(word.fit, FIT_DIGITS), self._text("word", index)
+            words.append(AlignedWord(text, own[0].start, own[-1].end, own, fit, bool(word.fits), bool(word.guessed)))
+        fit, fits = ctypes.c_double(), ctypes.c_int32()
+        checked(self._call("fit", ctypes.byref(fit), ctypes.byref(fits)))
+        told: list[str] = []
+        while problem := self._text("problem", len(told)):
+            told.append(problem)
+        seconds = round(self.seconds, TIME_DIGITS)
+        every = (*problems, *told)
+        return Alignment(recording, seconds, tuple(words), round(fit.value, FIT_DIGITS), bool(fits.value), every)
+
+    def _all(self, function: str, kind: type[Any]) -> list[Any]:
+        count = checked(self._call(function, None, ctypes.c_size_t(0)))
+        items = (kind * count)()
+        checked(self._call(function, items, ctypes.c_size_t(count)))
+        return list(items)
+
+    def _text(self, function: str, index: int) -> str:
+        room = ROOM
+        while True:
+            text = ctypes.create_string_buffer(room)
+            size = checked(self._call(function, ctypes.c_size_t(index), text, ctypes.c_size_t(room)))
+            if size < room:
+                return text.raw[:size].decode("utf-8", "surrogateescape")
+            room = size + 1
+
+    def _phone(self, item: Any) -> AlignedPhone:
+        start, end = round(item.start, TIME_DIGITS), round(item.end, TIME_DIGITS)
+        return AlignedPhone(self._phones[item.index], start, end, round(item.fit, FIT_DIGITS), item.word)
+
+
+@cache
+def shipped_lexicon() -> Lexicon:
+    """The lexicon of English that ships, loaded once."""
+    return Lexicon.load()

@@ -1,0 +1,134 @@
+"""Known words from Python: a model whose head aligns by chance says where they are, in order, as C++ does."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from checkpoints import make_checkpoint
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.models import find_model
+from tetraphone.export.writer import export
+from tetraphone.recognition.aligner import Aligner, Alignment
+from tetraphone.recognition.recognizer import Recognizer
+
+MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
+TEXT = "She sells the shells, blorpy."
+
+
+@pytest.fixture(scope="module")
+def recognizer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recognizer]:
+    path = tmp_path_factory.mktemp("models") / "aligns.pte"
+    export(make_checkpoint("int8", aligner=True), path)
+    with Recognizer.load(path) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="module")
+def aligner(recognizer: Recognizer) -> Iterator[Aligner]:
+    with recognizer.aligner() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def aligned(aligner: Aligner) -> Alignment:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    return aligner.align(samples, rate, TEXT)
+
+
+def test_words_and_phones_follow_one_another(aligned: Alignment) -> None:
+    assert [word.text for word in aligned.words] == ["SHE", "SELLS", "THE", "SHELLS", "BLORPY"]
+    assert [word.guessed for word in aligned.words] == [False] * 4 + [True]
+    last = 0.0
+    for index, word in enumerate(aligned.words):
+        assert (word.start, word.end) == (word.phones[0].start, word.phones[-1].end)
+        for phone in word.phones:
+            assert last <= phone.start < phone.end
+            assert (phone.word, phone.fit <= 0) == (index, True)
+            last = phone.end
+    assert last <= aligned.duration == 3.075
+    assert "BLORPY" in aligned.problems[0]
+    assert aligned.phones[:2] == aligned.words[0].phones
+
+
+def test_formats_have_words_and_phones(aligned: Alignment) -> None:
+    assert json.loads(aligned.to_json()) == aligned.as_dict()
+    assert [*aligned.as_dict()["words"][0]] == ["text", "start", "end", "phones"]
+    assert [*aligned.as_dict()["words"][0]["phones"][0]] == ["phone", "start", "end"]
+    grid = aligned.to_textgrid()
+    assert grid.index('name = "words"') < grid.index('text = "SHE"') < grid.index('name = "phones"')
+    assert aligned.to("text").splitlines()[0].endswith("  SHE")
+    assert aligned.to("csv").splitlines()[1].endswith(",SHE,")
+    symbols = [phone.phone for phone in aligned.in_alphabet("ipa").phones]
+    assert symbols[:2] == ["ʃ", "i"]
+    assert json.loads(aligned.to_json("ipa")) == aligned.in_alphabet("ipa").as_dict()
+
+
+def test_a_stream_gives_the_same_phones_as_they_come(aligner: Aligner, aligned: Alignment) -> None:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    with aligner.stream(TEXT, bands=True, scores=True) as stream:
+        assert stream.words == tuple(word.text for word in aligned.words)
+        found = []
+        for block in np.array_split(samples, 40):
+            stream.accept(block, rate)
+            found += stream.poll()
+            assert all(phone.start >= (found[-1].end if found else 0) for phone in stream.provisional())
+        with pytest.raises(InputError, match="the stream is not finished; finish it first"):
+            stream.aligned("samples")
+        stream.finish()
+        found += stream.poll()
+        assert tuple(found) == aligned.phones
+        assert stream.aligned("samples") == aligned
+        assert len(stream.scores()) > 100
+        assert stream.bands().shape[1] == aligner.bands
+        stream.reset()
+        with pytest.raises(InputError, match="there is no sound"):
+            stream.finish()
+
+
+def test_phones_are_aligned_as_they_are_given(aligner: Aligner) -> None:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    found = aligner.align(samples, rate, phones="SH IY1 | S EH L Z")
+    assert [word.text for word in found.words] == ["SH IY1", "S EH L Z"]
+    assert [phone.phone for phone in found.phones] == ["SH", "IY", "S", "EH", "L", "Z"]
+    assert aligner.align(samples, rate, phones=["SH", "IY1", "|", *["S", "EH", "L", "Z"]]) == found
+
+
+def test_a_dictionary_goes_before_the_lexicon(recognizer: Recognizer, tmp_path: Path) -> None:
+    (tmp_path / "own.txt").write_text("blorpy B L AO R P\n")
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    with recognizer.aligner(dictionary=tmp_path / "own.txt") as aligner:
+        found = aligner.align(samples, rate, TEXT)
+        assert [phone.phone for phone in found.words[-1].phones] == ["B", "L", "AO", "R", "P"]
+        assert found.problems == () or "guessed" not in found.problems[0]
+    (tmp_path / "own.txt").write_text("blorpy B L X\n")
+    with pytest.raises(InputError, match=r"own.txt, line 1: 'blorpy': the model has no phone 'X'; it has AA"):
+        recognizer.aligner(dictionary=tmp_path / "own.txt")
+
+
+def test_what_cannot_be_aligned_is_named(aligner: Aligner) -> None:
+    faults = (
+        ("take 5", "the text has '5'; write digits as the words"),
+        ("", "the text has no word; give"),
+        ("\udcff", "the text is not UTF-8"),
+        ("a naïve xzq", "the dictionary lacks 'NAÏVE'"),
+    )
+    for text, says in faults:
+        with pytest.raises(InputError, match=f"^{says}"):
+            aligner.stream(text)
+    with pytest.raises(InputError, match="give either a text or phones"):
+        aligner.stream()
+    with pytest.raises(InputError, match=r"the text takes .* s at least, and the sound has 0\.10 s"):
+        aligner.align(np.zeros(1600, np.float32), 16000, TEXT)
+    recording = np.zeros(16000, np.float32)
+    recording[:] = 0.1 * np.sin(np.arange(16000))
+    with aligner.stream(TEXT, channel=1) as stream, pytest.raises(InputError, match="no channel 1"):
+        stream.accept(recording, 16000)
+    with (
+        Recognizer.load(find_model("english-tiny-int4")) as other,
+        pytest.raises(InputError, match="cannot align words; take one that can"),
+    ):
+        other.aligner()
