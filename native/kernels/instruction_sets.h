@@ -1,7 +1,7 @@
 // The one list of instruction sets: X(name, compiler flags, whether this processor has it), the best last. The file of
 // a set is <architecture>/<name>.cc and defines `kernels_<name>`; CMake reads names and flags from these lines, and
-// declarations, dispatch, tests and benchmarks follow the list. With TETRAPHONE_SCALAR_ONLY it has the scalar set
-// alone.
+// declarations, dispatch, tests and benchmarks follow the list. With TETRAPHONE_SCALAR_ONLY or TETRAPHONE_BEST_ONLY it
+// has one set alone: a WebAssembly module with vector instructions runs nowhere without them.
 
 #pragma once
 
@@ -9,6 +9,12 @@
 
 #if defined(TETRAPHONE_SCALAR_ONLY)
 #define TETRAPHONE_INSTRUCTION_SETS(X) X(scalar, "", true)
+#elif defined(__wasm_simd128__) && defined(TETRAPHONE_BEST_ONLY)
+#define TETRAPHONE_INSTRUCTION_SETS(X) X(simd128, "-msimd128", true)
+#elif defined(__wasm_simd128__)
+#define TETRAPHONE_INSTRUCTION_SETS(X) \
+  X(scalar, "", true)                  \
+  X(simd128, "-msimd128", true)
 #elif defined(__aarch64__)
 #define TETRAPHONE_INSTRUCTION_SETS(X)                      \
   X(scalar, "", true)                                       \
@@ -30,6 +36,7 @@ namespace tetraphone {
 #define TETRAPHONE_DECLARE(name, flags, supported) extern const Kernels kernels_##name;
 TETRAPHONE_INSTRUCTION_SETS(TETRAPHONE_DECLARE)
 #undef TETRAPHONE_DECLARE
+extern const Kernels kernels_scalar;  // in the library also where the list lacks it
 
 struct InstructionSetEntry {
   const Kernels* kernels;
