@@ -9,7 +9,7 @@ TETRAPHONE := $(BIN)/tetraphone
 ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
-.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests web fuzz benchmark models android screenshots \
+.PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests wasm-tests web fuzz benchmark models android screenshots \
         apk wheels mutants clean build/regular
 
 setup: .venv/ready
@@ -49,7 +49,7 @@ demo: setup
 test: setup
 	MAKE="$(MAKE)" bash .ci/parts.sh "lint and types: lint types" "C++: cpp-tests" "ARM: arm-tests arm-recognizer" \
 	  "recogniser: recognizer-tests" \
-	  "other systems: foreign-tests" "web: web" "Android: android" "Python: numeric-tests python-tests"
+	  "other systems: foreign-tests" "web: wasm-tests web" "Android: android" "Python: numeric-tests python-tests"
 
 # What reads results in tests: Praat and others.
 .venv/readers: tests/readers.txt .venv/ready
@@ -142,6 +142,10 @@ web: setup
 	$(MAKE) --no-print-directory foreign TARGETS=wasm32-wasi
 	@if command -v node > /dev/null; then node web/assemble.mjs build/foreign/wasm32-wasi/tetraphone.wasm build/web/tetraphone; \
 	else echo "skipped: the package for browsers, since node is missing (Debian: nodejs)"; fi
+
+# The kernels in WebAssembly, in Node.
+wasm-tests: setup
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/kernels/wasm.sh build/cpp-wasm
 
 # The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
 android: build/android/prepared

@@ -149,7 +149,7 @@ bool SameBits(const Result& a, const Result& b) {
 int LeastSets() {
 #if defined(TETRAPHONE_SCALAR_ONLY)
   return 1;
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__wasm__)
   return 2;  // NEON is in every such processor; aarch64.sh knows what else the emulated ones have
 #else
   static const int least = [] {

@@ -4,15 +4,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "guarded.h"
 #include "instruction_sets.h"
 #include "layers.h"
 
@@ -20,41 +18,6 @@ namespace tetraphone {
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 const float kInfinity = std::numeric_limits<float>::infinity();
-
-// `count` elements between two pages that may not be touched, ending `shift` bytes before the second.
-template <typename T>
-class Guarded {
- public:
-  explicit Guarded(std::int64_t count, std::size_t shift = 0) : count_(count) {
-    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    const std::size_t pages = (bytes + shift + page - 1) / page * page;
-    size_ = pages + 2 * page;
-    base_ =
-        static_cast<std::uint8_t*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) std::abort();
-    mprotect(base_, page, PROT_NONE);
-    mprotect(base_ + page + pages, page, PROT_NONE);
-    data_ = reinterpret_cast<T*>(base_ + page + pages - bytes - shift);
-  }
-  Guarded(Guarded&& other) noexcept : base_(other.base_), size_(other.size_), data_(other.data_), count_(other.count_) {
-    other.base_ = nullptr;
-  }
-  ~Guarded() {
-    if (base_ != nullptr) munmap(base_, size_);
-  }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::int64_t size() const { return count_; }
-  T& operator[](std::int64_t i) { return data_[i]; }
-  const T& operator[](std::int64_t i) const { return data_[i]; }
-
- private:
-  std::uint8_t* base_;
-  std::size_t size_;
-  T* data_;
-  std::int64_t count_;
-};
 
 // A matrix as Python gives it, in the type of its format.
 struct Given {
