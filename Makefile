@@ -145,7 +145,7 @@ web: setup
 
 # The kernels in WebAssembly, in Node.
 wasm-tests: setup
-	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/kernels/wasm.sh build/cpp-wasm
+	PATH=$(CURDIR)/$(BIN):$$PATH bash tests/native/wasm/kernels.sh build/cpp-wasm
 
 # The demo's app without an Android SDK: lint, tests on the JVM with the real recogniser, APKs and their checks.
 android: build/android/prepared

@@ -28,9 +28,9 @@ writeFileSync(join(folder, "fields.d.ts"), `// Made from the lists of the recogn
 
 /** How a stream decodes, and what it keeps. */
 export interface StreamOptions {
-${members("stream_option", "?")}}
+${members("tetraphone_stream_option_at", "?")}}
 
 /** What is told of a model. */
 export interface ModelInfo {
-${members("model_info", "")}}
+${members("tetraphone_model_info_at", "")}}
 `);

@@ -117,11 +117,11 @@ export class Native {
     return handle;
   }
 
-  /** The rows of a list of native/common/fields.h: `model_info` or `stream_option`. */
+  /** The rows of a list of native/common/fields.h, by the function that gives one. */
   fields(list) {
     return this.withMemory([FIELD_BYTES], (at) => {
       const rows = [];
-      while (this.exports[`tetraphone_${list}_at`](rows.length, at)) {
+      while (this.exports[list](rows.length, at)) {
         const view = this.view;
         rows.push({
           name: this.text(view.getUint32(at, true)),

@@ -17,7 +17,7 @@ export class Recognizer {
     this.#native = native;
     this.#handle = native.handle(handle);
     /** What is told of the model: numbers, by their names in native/common/fields.h. */
-    this.info = native.withStruct("model_info", (at, fields) => {
+    this.info = native.withStruct("tetraphone_model_info_at", (at, fields) => {
       native.checked(native.exports.tetraphone_recognizer_info(this.#handle, at));
       const value = ({ kind, offset }) => native.number(kind, at + offset);
       return Object.fromEntries([...fields].map(([name, field]) => [name, value(field)]));
@@ -44,7 +44,7 @@ export class Recognizer {
 
   /** What may be said to `stream`: name, kind, help, and for numbers initial, least and greatest. */
   get options() {
-    return this.#native.fields("stream_option");
+    return this.#native.fields("tetraphone_stream_option_at");
   }
 
   /** A new stream. The options are those of `options`; a file is given as its text or bytes. */
@@ -54,7 +54,7 @@ export class Recognizer {
     const isFile = ([, value]) => typeof value === "string" || value instanceof Uint8Array;
     const names = given.map(([name]) => name);
     try {
-      return native.withTexts(names, (...places) => native.withStruct("stream_option", (at) => {
+      return native.withTexts(names, (...places) => native.withStruct("tetraphone_stream_option_at", (at) => {
         native.checked(native.exports.tetraphone_default_options(at));
         given.forEach(([name, value], i) => {
           if (isFile([name, value])) {
@@ -116,7 +116,7 @@ export class Stream {
   }
 
   #call(name, ...more) {
-    return this.#native.checked(this.#native.exports[`tetraphone_stream_${name}`](this.#handle, ...more));
+    return this.#native.checked(this.#native.exports[name](this.#handle, ...more));
   }
 
   /** Takes samples in [-1, 1], those of several channels interleaved. The first call fixes rate and channels. */
@@ -126,18 +126,18 @@ export class Stream {
     }
     this.#native.withMemory([samples.byteLength], (at) => {
       new Float32Array(this.#native.exports.memory.buffer, at, samples.length).set(samples);
-      this.#call("accept", at, samples.length / channels, rate, channels);
+      this.#call("tetraphone_stream_accept", at, samples.length / channels, rate, channels);
     });
   }
 
   /** Ends the sound; provisional phones become final. */
   finish() {
-    this.#call("finish");
+    this.#call("tetraphone_stream_finish");
   }
 
   /** Returns the stream to its initial state. */
   reset() {
-    this.#call("reset");
+    this.#call("tetraphone_stream_reset");
   }
 
   /** Frees the stream; later calls fail. */
@@ -151,29 +151,29 @@ export class Stream {
   poll() {
     const found = [];
     let fresh;
-    while ((fresh = this.#phones("poll")).length > 0) found.push(...fresh);
+    while ((fresh = this.#phones("tetraphone_stream_poll")).length > 0) found.push(...fresh);
     return found;
   }
 
   /** The phones that would follow if the stream ended now. */
   provisional() {
-    return this.#phones("provisional");
+    return this.#phones("tetraphone_stream_provisional");
   }
 
   #phones(name) {
-    return this.#native.phones(`tetraphone_stream_${name}`, this.#handle)
+    return this.#native.phones(name, this.#handle)
       .map(({ index, ...times }) => ({ phone: this.#recognizer.phones[index], ...times }));
   }
 
   /** Whether the speaker pauses. */
   get paused() {
-    return this.#call("paused") === 1;
+    return this.#call("tetraphone_stream_paused") === 1;
   }
 
   /** Seconds of sound taken. */
   get seconds() {
     return this.#native.withMemory([8], (at) => {
-      this.#call("seconds", at);
+      this.#call("tetraphone_stream_seconds", at);
       return this.#native.view.getFloat64(at, true);
     });
   }
