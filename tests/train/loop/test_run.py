@@ -24,6 +24,7 @@ from tetraphone.train.loop import arithmetic
 from tetraphone.train.loop.profile import PHASES, STEPS
 from tetraphone.train.loop.record import read_metrics
 from tetraphone.train.loop.run import Run, train
+from tetraphone.train.network.aligner import SUB_FRAMES, AlignerHead
 from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.network.options import NetworkOptions
 
@@ -148,18 +149,24 @@ def test_a_network_that_cannot_be_is_refused_before_the_folder_is_used(tiny_corp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_starts_from_a_checkpoint(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+def test_a_run_starts_from_a_checkpoint_and_leaves_its_aligner(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
+    started, start = load_checkpoint(whole / "model.pt"), tmp_path / "start.pt"
+    outputs = SUB_FRAMES * (1 + len(started.phones))
+    head = AlignerHead(torch.ones(outputs, started.network.hidden), torch.ones(outputs), delay=0)
+    replace(started, aligner=head).save(start)
     options = replace(
         OPTIONS,
         network=NetworkOptions(dropout=0.0),
         features=FeatureOptions(),
-        init=str(whole / "model.pt"),
+        init=str(start),
         learning_rate=1e-9,
         epochs=1,
         seed=2,
     )
     train((str(tiny_corpus),), tmp_path / "run", options, False, lambda line: None)
-    first, then = load_checkpoint(whole / "model.pt"), load_checkpoint(tmp_path / "run" / "model.pt")
+    first, then = load_checkpoint(start), load_checkpoint(tmp_path / "run" / "model.pt")
+    assert first.aligner is not None
+    assert then.aligner is None
     assert then.network == replace(first.network, dropout=0.0)
     assert then.features == first.features
     assert np.array_equal(then.normalisation.mean, first.normalisation.mean)
