@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from .shared import check_suffix, say_notes
+from .options.shared import check_suffix, say_notes
 from .training.flags import Json, Quiet
 
 

@@ -11,7 +11,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.corpora.options import CleanOptions
 from tetraphone.corpora.preparation.options import SynthesisOptions
 
-from .shared import check_suffix, keep_inputs, say_notes
+from .options.shared import check_suffix, keep_inputs, say_notes
 from .training.flags import Json, Quiet
 
 

@@ -11,7 +11,7 @@ from tetraphone.common.progress import say
 from tetraphone.recognition.recognizer import StreamOptions
 from tetraphone.train.options import check_threads
 
-from .shared import say_notes
+from .options.shared import say_notes
 from .training.flags import Decoding, Json, Quiet
 
 

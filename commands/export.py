@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 from tetraphone.common.errors import InputError
 
-from .shared import check_suffix, keep_inputs
+from .options.shared import check_suffix, keep_inputs
 from .training.flags import Json, Quiet
 
 

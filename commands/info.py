@@ -9,7 +9,7 @@ from typing import Any
 from tetraphone.common.files import machine
 from tetraphone.common.models import find_model
 
-from .arguments import JSON, flag
+from .options.arguments import JSON, flag
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tetraphone.common.terminal import (
     problem_lines,
 )
 
-from .arguments import parse
+from .options.arguments import parse
 
 COMMANDS = {
     "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, count its phones, or pack a dictionary."),
@@ -33,6 +33,7 @@ COMMANDS = {
     "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
     "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
     "recognize": ("Recognize", "Print the phones of a recording or of the microphone, with times."),
+    "align": ("Align", "Print where the words and phones of a known text are in recordings."),
     "models": ("Models", "List the models that ship, or show the card of one."),
     "reproduce": ("Reproduce", "Run a table of experiments: the paper's, or the same on free speech."),
     "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
@@ -44,7 +45,7 @@ imported when its command is called, so that no command waits for what another n
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON, whose "failed" (if it is there) counts what makes the exit status 1; or None, where it
 printed the result itself."""
-WITHOUT_TYRO = {"recognize", "models", "info"}
+WITHOUT_TYRO = {"recognize", "align", "models", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
 READER_LEFT = 141
@@ -121,7 +122,7 @@ def union() -> Any:
     """A choice among the commands, as tyro takes it."""
     from tyro.conf import subcommand
 
-    from .arguments import for_tyro
+    from .options.arguments import for_tyro
 
     kinds = ((name, command_class(name)) for name in COMMANDS)
     taken = ((name, for_tyro(kind) if name in WITHOUT_TYRO else kind) for name, kind in kinds)

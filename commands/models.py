@@ -7,7 +7,7 @@ from typing import Any
 from tetraphone.common.errors import InputError
 from tetraphone.common.models import FIGURES, SHIPPED, shipped_models
 
-from .arguments import JSON, flag
+from .options.arguments import JSON, flag
 
 TESTS = {"librispeech": "librispeech/test_clean_a", "speechocean762": "speechocean762/test"}
 """Sets of recordings in the figures of models."""

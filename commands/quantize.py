@@ -8,7 +8,7 @@ from tyro.conf import Positional, arg
 
 from tetraphone.quant.options import QuantizeOptions
 
-from .shared import check_suffix
+from .options.shared import check_suffix
 from .training.flags import Json, Quiet
 
 

@@ -31,13 +31,18 @@ SHOWN_PROBLEMS = 5
 
 
 def print_result(result: dict[str, Any]) -> None:
-    """Prints a result as text: phones as a table, other values one per line, no problems (see `problem_lines`)."""
+    """Prints a result as text: phones, words as a table, other values one a line, no problems (see `problem_lines`)."""
     for key, value in result.items():
         if key in PROBLEMS:
             continue
         if key == "phones" and isinstance(value, list):
             for item in value:
                 print(f"{item['start']:8.2f} {item['end']:8.2f}  {item['phone']:<3} {item['confidence']:.2f}")
+        elif key == "words" and isinstance(value, list):
+            for word in value:
+                print(f"{word['start']:8.2f} {word['end']:8.2f}  {word['text']}")
+                for item in word["phones"]:
+                    print(f"{item['start']:8.2f} {item['end']:8.2f}    {item['phone']}")
         elif isinstance(value, dict):
             print(f"{key.replace('_', ' ')}: " + ", ".join(f"{name} {part}" for name, part in value.items()))
         elif isinstance(value, str) and "\n" in value:

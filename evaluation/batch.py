@@ -1,15 +1,14 @@
-"""Recordings, folders of them and patterns, recognised in parallel."""
+"""Recordings, folders of them and patterns, worked on in parallel."""
 
 import glob
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
-from tetraphone.recognition.model import LoadedModel, recognize_recording
-from tetraphone.recognition.results import Recognition
+from tetraphone.recognition.results import Result
 
 from .results_folder import Job, Results
 
@@ -27,7 +26,7 @@ class Outcome:
     """What came of a recording."""
 
     job: Job
-    result: Recognition | None
+    result: Result | None
     fault: str = ""
     """Why there is no result, a sentence."""
 
@@ -77,17 +76,17 @@ def _below(folder: Path, faults: list[str]) -> Iterator[Path]:
 
 
 def outcomes(
-    jobs: Iterable[Job], model: LoadedModel, channel: int | None, threads: int, results: Results | None = None
+    jobs: Iterable[Job], work: Callable[[Job], Result], threads: int, results: Results | None = None
 ) -> Iterator[Outcome]:
-    """Recognises recordings, in their order; with `results` each is written there, whole or not at all.
+    """What comes of recordings, in their order; with `results` each result is written there, whole or not at all.
 
     Args:
-        channel: the one to recognise; by default the mean of all.
+        work: gives a recording's result, or fails with an `InputError`.
         threads: how many recordings at a time; the library works outside of Python's lock.
     """
     if threads == 1:
         for job in jobs:
-            yield _outcome(job, model, channel, results)
+            yield _outcome(job, work, results)
         return
     from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -95,7 +94,7 @@ def outcomes(
     with ThreadPoolExecutor(threads) as executor:
         try:
             for job in jobs:
-                waiting.append(executor.submit(_outcome, job, model, channel, results))
+                waiting.append(executor.submit(_outcome, job, work, results))
                 if len(waiting) >= WAITING * threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -105,10 +104,10 @@ def outcomes(
                 future.cancel()
 
 
-def _outcome(job: Job, model: LoadedModel, channel: int | None, results: Results | None) -> Outcome:
+def _outcome(job: Job, work: Callable[[Job], Result], results: Results | None) -> Outcome:
     try:
         source = None if results is None else results.source(job)
-        result = recognize_recording(job.recording, model, channel)[0]
+        result = work(job)
         if results is not None and source is not None:
             results.write(job, result.to(results.output.format.name, results.output.alphabet), source)
     except InputError as error:

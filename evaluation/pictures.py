@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from tetraphone.common.phones import TimedPhone
 from tetraphone.sound.features import Frames
@@ -17,11 +18,19 @@ READABLE_SECONDS = 20.0
 """Longest row that has room for the names of its phones; longer ones show their shades alone."""
 
 
-def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title: str, path: Path) -> None:
+def draw_recording(
+    mel: Frames,
+    hop: float,
+    phones: Sequence[TimedPhone],
+    title: str,
+    path: Path,
+    words: Sequence[tuple[str, float, float]] = (),
+) -> None:
     """A spectrogram [frames, bands] with the phones under it at their times, fainter where less certain; in rows.
 
     Args:
         hop: seconds from one frame to the next.
+        words: text, start and end (seconds), for a line of their own.
     """
     seconds = max(len(mel), 1) * hop
     row = max(min(seconds, ROW_SECONDS), seconds / MOST_ROWS)
@@ -49,8 +58,13 @@ def draw_recording(mel: Frames, hop: float, phones: Sequence[TimedPhone], title:
                 height = 0.7 - 0.4 * (place % 2)  # neighbours at two heights, so that they do not overlap
                 colour = (0.1, 0.2, 0.5, 0.25 + 0.75 * item.confidence)
                 labels.text(middle, height, shown(item.phone), ha="center", va="center", fontsize=8, color=colour)
+        for text, start, end in words:
+            if end > begin and start < begin + row:
+                labels.add_patch(Rectangle((start, 1), end - start, 0.7, fill=False, edgecolor=(0.1, 0.2, 0.5, 0.6)))
+            if row <= READABLE_SECONDS and begin <= (middle := (start + end) / 2) < begin + row:
+                labels.text(middle, 1.35, shown(text), ha="center", va="center", fontsize=8)
         labels.set_yticks([])
-        labels.set_ylim(0, 1)
+        labels.set_ylim(0, 1.7 if words else 1)
         for axis in (spectrogram, labels):
             axis.set_xlim(begin, end)
     axes[-1].set_xlabel("seconds")

@@ -1,7 +1,10 @@
-"""The phones of one recording, with a picture of them."""
+"""The phones of one recording, or where its known words are, with a picture of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from tetraphone.common.phones import TimedPhone
+from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.model import LoadedModel, recognize_recording
 from tetraphone.recognition.results import Recognition
 
@@ -14,3 +17,24 @@ def recognize(path: Path, model: LoadedModel, plot: Path | None = None, channel:
 
         draw_recording(found.energies, found.hop, found.phones, path.name, plot)
     return result
+
+
+def align(
+    path: Path,
+    aligner: Aligner,
+    stretches: Sequence[Stretch],
+    plot: Path | None = None,
+    *,
+    phones: bool = False,
+    channel: int | None = None,
+) -> Alignment:
+    """As `recognition.aligner.align_recording`, with a PNG to draw: the spectrogram, the phones and words under it."""
+    energies = plot is not None
+    found, heard = align_recording(path, aligner, stretches, phones=phones, channel=channel, energies=energies)
+    if plot is not None:
+        from .pictures import draw_recording  # and with it matplotlib
+
+        timed = [TimedPhone(item.phone, item.start, item.end, 1.0) for item in found.phones]
+        words = [(word.text, word.start, word.end) for word in found.words]
+        draw_recording(heard.energies, heard.hop, timed, path.name, plot, words)
+    return found

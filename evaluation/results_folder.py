@@ -33,6 +33,8 @@ class Job:
     recording: Path
     place: Path
     """Of its result in a folder of results, without a suffix."""
+    text: str | None = None
+    """What is said in it, where that is known; the result depends on it too."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Source:
     modified: int
     """Nanoseconds since 1970."""
     crc32: int
+    text: int | None = None
+    """The checksum of what is said in it, where the result depends on that."""
 
 
 class Results:
@@ -89,6 +93,8 @@ class Results:
         kept, known = self._known.get(_folded(self._name(job)), ("", None))
         if known is None or (now := _stamp(job.recording)) is None:
             return False
+        if known.text != _text_checksum(job):
+            return False
         found = _stamp(result)
         is_there = found is not None and found[0] > 0
         if (name, *now) == (known.recording, known.size, known.modified):
@@ -102,9 +108,9 @@ class Results:
 
     def source(self, job: Job) -> Source:
         """The recording as it is before it is read for its result."""
-        if (now := _stamp(job.recording)) is None:
-            return Source(self._from_folder(job.recording), 0, 0, 0)
-        return Source(self._from_folder(job.recording), *now, _checksum(job.recording))
+        now = _stamp(job.recording)
+        checksum = 0 if now is None else _checksum(job.recording)
+        return Source(self._from_folder(job.recording), *(now or (0, 0)), checksum, _text_checksum(job))
 
     def write(self, job: Job, text: str, source: Source) -> None:
         """Writes a result, whole or not at all, and then remembers which recording it is of.
@@ -113,7 +119,8 @@ class Results:
             InputError: it cannot be written.
         """
         write_result(self.output.path(job), text, durable=False)
-        line = json.dumps({"result": self._name(job), **asdict(source)})
+        values = {name: value for name, value in asdict(source).items() if value is not None}
+        line = json.dumps({"result": self._name(job), **values})
         with self._lock:
             append(self._path, line.encode() + b"\n")
 
@@ -147,6 +154,10 @@ def _checksum(recording: Path) -> int:
         while piece := file.read(PIECE):
             checksum = zlib.crc32(piece, checksum)
     return checksum
+
+
+def _text_checksum(job: Job) -> int | None:
+    return None if job.text is None else zlib.crc32(job.text.encode("utf-8", "surrogatepass"))
 
 
 def colliding(jobs: Iterable[Job], output: Output) -> str | None:

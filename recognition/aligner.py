@@ -12,24 +12,24 @@ native/aligner/aligner.h documents it.
 """
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TIME_DIGITS
-from tetraphone.sound.audio import Samples
+from tetraphone.sound.audio import Samples, open_sound
 
 from .handle import Handle, checked, path_bytes
 from .lexicon import Lexicon
+from .model import BoundedSpectrogram
+from .recognizer import Recognizer, empty
 from .results import NO_CONFIDENCE, Result, Tiers, symbols_of
 from .sound_stream import SoundStream
-
-if TYPE_CHECKING:
-    from .recognizer import Recognizer
 
 ROOM = 4096
 """Bytes for a word or a problem, at first."""
@@ -149,13 +149,20 @@ class Aligner(Handle):
 
     _close = "tetraphone_aligner_close"
 
-    def __init__(self, recognizer: "Recognizer", lexicon: Lexicon | None, dictionary: Path | None) -> None:
+    def __init__(self, recognizer: Recognizer, lexicon: Lexicon | None, dictionary: Path | None) -> None:
         words = ctypes.c_uint64(0) if lexicon is None else lexicon._handle
         own = None if dictionary is None else path_bytes(dictionary)
         if not (handle := library().tetraphone_aligner_open(recognizer._handle, words, own)):
             raise failure()
         super().__init__(handle)
-        self.phones, self.bands = recognizer.phones, recognizer.bands
+        self.phones, self.bands, self.hop = recognizer.phones, recognizer.bands, recognizer.hop
+
+    @staticmethod
+    def given(text: str | None, phones: str | Iterable[str] | None) -> str:
+        """The one that is given, in one string. Raises InputError: both are, or neither."""
+        if (text is None) == (phones is None):
+            raise InputError("give either a text or phones")
+        return text if text is not None else phones if isinstance(phones, str) else " ".join(phones or ())
 
     def stream(
         self,
@@ -177,16 +184,11 @@ class Aligner(Handle):
         Raises:
             InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's.
         """
-        if (text is None) == (phones is None):
-            raise InputError("give either a text or phones")
-        given = text if text is not None else phones if isinstance(phones, str) else " ".join(phones or ())
-        from .recognizer import empty
-
+        content = self.given(text, phones).encode("utf-8", "surrogatepass")
         options = empty("alignment_option")
         checked(library().tetraphone_default_alignment_options(ctypes.byref(options)))
         options.phones, options.keep_bands, options.keep_scores = text is None, bands, scores
         options.channel = options.channel if channel is None else channel
-        content = given.encode("utf-8", "surrogatepass")
         size = ctypes.c_size_t(len(content))
         handle = library().tetraphone_alignment_open(self._handle, content, size, ctypes.byref(options))
         if not handle:
@@ -222,12 +224,8 @@ class AlignmentStream(SoundStream):
         """The phones that would follow if the text were said so far; they may change."""
         return [*map(self._phone, self._first("provisional", _Phone))]
 
-    def aligned(self, recording: str, problems: tuple[str, ...] = ()) -> Alignment:
-        """All of the text, once the stream is finished.
-
-        Args:
-            recording: its name.
-            problems: what else to know of it.
+    def aligned(self, recording: str) -> Alignment:
+        """All of the text, once the stream is finished; `recording` is its name.
 
         Raises:
             InputError: the stream is not finished, or the text was not found.
@@ -244,8 +242,7 @@ class AlignmentStream(SoundStream):
         while problem := self._text("problem", len(told)):
             told.append(problem)
         seconds = round(self.seconds, TIME_DIGITS)
-        every = (*problems, *told)
-        return Alignment(recording, seconds, tuple(words), round(fit.value, FIT_DIGITS), bool(fits.value), every)
+        return Alignment(recording, seconds, tuple(words), round(fit.value, FIT_DIGITS), bool(fits.value), tuple(told))
 
     def _all(self, function: str, kind: type[Any]) -> list[Any]:
         count = checked(self._call(function, None, ctypes.c_size_t(0)))
@@ -265,6 +262,128 @@ class AlignmentStream(SoundStream):
     def _phone(self, item: Any) -> AlignedPhone:
         start, end = round(item.start, TIME_DIGITS), round(item.end, TIME_DIGITS)
         return AlignedPhone(self._phones[item.index], start, end, round(item.fit, FIT_DIGITS), item.word)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a recording, and what is said there."""
+
+    text: str
+    start: float = 0.0
+    """Seconds."""
+    end: float | None = None
+    """Seconds; None: the end of the recording."""
+
+
+def align_recording(
+    path: Path,
+    aligner: Aligner,
+    stretches: Sequence[Stretch],
+    *,
+    phones: bool = False,
+    channel: int | None = None,
+    energies: bool = False,
+) -> tuple[Alignment, BoundedSpectrogram]:
+    """The words of what is said in a recording, of each of its stretches those of its text.
+
+    Args:
+        path: a file or a pipe; "-" is standard input.
+        stretches: in order, one behind another; of several, one whose words are not found is a problem.
+        phones: whether the texts are phones, see `Aligner.stream`.
+        channel: the channel to hear, counted from 0; by default the mean of all.
+        energies: whether the spectrogram is wanted.
+
+    Raises:
+        InputError: the recording cannot be read or lacks the channel, a text cannot be said, or no words are found.
+    """
+    spectrogram = BoundedSpectrogram(aligner.hop)
+    parts, problems = [], []
+    with open_sound(path, channel) as sound:
+        every = sound.blocks()
+        if energies:
+            every = _shown(every, sound.rate, aligner, spectrogram)
+        for stretch, blocks in zip(stretches, _cut(every, sound.rate, stretches), strict=True):
+            try:
+                parts.append(_part(blocks, sound.rate, aligner, stretch, phones))
+            except InputError as error:
+                if len(stretches) == 1:
+                    raise InputError(f"{path}: {error}") from error
+                problems.append(f"from {stretch.start:.2f} s on, {error}")
+            for _ in blocks:
+                pass  # what is left of them
+        if not parts:
+            raise InputError(f"{path}: {problems[0]}")
+    told = *(told for told in (sound.fault, sound.unchecked, sound.levels) if told), *problems
+    return _joined(str(path), round(sound.seconds, TIME_DIGITS), parts, told), spectrogram
+
+
+def _cut(blocks: Iterator[Samples], rate: int, stretches: Sequence[Stretch]) -> Iterator[Iterator[Samples]]:
+    """The samples of each stretch, in one pass over all; take them before the next stretch's."""
+    at, rest = 0, next(blocks, None)
+
+    def until(end: int | None) -> Iterator[Samples]:
+        nonlocal at, rest
+        while rest is not None and (end is None or at < end):
+            piece = rest if end is None else rest[: end - at]
+            at, rest = at + len(piece), rest[len(piece) :] if len(piece) < len(rest) else next(blocks, None)
+            yield piece
+
+    for number, stretch in enumerate(stretches):
+        for _ in until(round(stretch.start * rate)):
+            pass
+        yield until(None if stretch.end is None else round(stretch.end * rate))
+        if number == len(stretches) - 1:
+            for _ in until(None):
+                pass
+
+
+def _shown(
+    blocks: Iterator[Samples], rate: int, aligner: Aligner, spectrogram: BoundedSpectrogram
+) -> Iterator[Samples]:
+    """The same samples, whose energies go into the spectrogram, whatever is said."""
+    with aligner.stream(phones=aligner.phones[0], bands=True) as stream:
+        for block in blocks:
+            stream.accept(block, rate)
+            spectrogram.add(stream.bands())
+            yield block
+        with suppress(InputError):
+            stream.finish()
+        spectrogram.add(stream.bands())
+
+
+def _part(blocks: Iterator[Samples], rate: int, aligner: Aligner, stretch: Stretch, phones: bool) -> Alignment:
+    text, spoken = (None, stretch.text) if phones else (stretch.text, None)
+    with aligner.stream(text, phones=spoken) as stream:
+        for block in blocks:
+            stream.accept(block, rate)
+        stream.finish()
+        found = stream.aligned("")
+    return found if stretch.start == 0 else _moved(found, stretch.start)
+
+
+def _moved(part: Alignment, seconds: float) -> Alignment:
+    """The same so much later."""
+
+    def later(item: Any) -> Any:
+        start, end = (round(time + seconds, TIME_DIGITS) for time in (item.start, item.end))
+        return replace(item, start=start, end=end)
+
+    words = (replace(later(word), phones=tuple(map(later, word.phones))) for word in part.words)
+    return replace(part, words=tuple(words))
+
+
+def _joined(recording: str, seconds: float, parts: Sequence[Alignment], problems: tuple[str, ...]) -> Alignment:
+    """The alignment of a recording from those of its stretches."""
+    words: list[AlignedWord] = []
+    for part in parts:
+        before = len(words)
+        for word in part.words:
+            own = tuple(replace(phone, word=phone.word + before) for phone in word.phones)
+            words.append(replace(word, phones=own))
+    length = sum(part.duration for part in parts)
+    fit = round(sum(part.fit * part.duration for part in parts) / length, FIT_DIGITS)
+    told = (*problems, *(problem for part in parts for problem in part.problems))
+    return Alignment(recording, seconds, tuple(words), fit, all(part.fits for part in parts), told)
 
 
 @cache

@@ -14,6 +14,7 @@ from tetraphone.common.models import find_model
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 
+from .aligner import Alignment, Stretch, align_recording
 from .model import from_program, recognize_recording
 from .recognizer import Recognizer, Stream, StreamOptions
 from .results import Recognition
@@ -112,6 +113,18 @@ def _channel(recording: Samples, channel: int) -> Samples:
     return found
 
 
+def _check_rate(recording: str | PathLike[str], rate: int | None) -> None:
+    if rate is not None:
+        raise InputError(f"{fspath(recording)} has a rate of its own; give none, or samples instead of the file")
+
+
+def _heard(recording: Samples, rate: int | None, channel: int | None) -> tuple[Samples, int]:
+    """Samples and their rate."""
+    if rate is None:
+        raise InputError("samples without their rate; give it in Hz, such as rate=16000")
+    return recording if channel is None else _channel(recording, channel), rate
+
+
 class Model:
     """A loaded model; it may be used from several threads. See `load`."""
 
@@ -150,20 +163,47 @@ class Model:
         """
         how = self.options if options is None else options
         if isinstance(recording, str | PathLike):
-            if rate is not None:
-                raise InputError(
-                    f"{fspath(recording)} has a rate of its own; give none, or samples instead of the file"
-                )
+            _check_rate(recording, rate)
             loaded = self._loaded if options is None else from_program(self.recognizer, str(self.path), how)
             return recognize_recording(Path(recording), loaded, channel)[0]
-        if rate is None:
-            raise InputError("samples without their rate; give it in Hz, such as rate=16000")
-        if channel is not None:
-            recording = _channel(recording, channel)
+        samples, hertz = _heard(recording, rate, channel)
         with self.recognizer.stream(how) as stream:
-            stream.accept(recording, rate)
+            stream.accept(samples, hertz)
             stream.finish()
             return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()))
+
+    def align(
+        self,
+        recording: Recording,
+        rate: int | None = None,
+        *,
+        text: str | None = None,
+        phones: str | Iterable[str] | None = None,
+        dictionary: str | PathLike[str] | None = None,
+        channel: int | None = None,
+    ) -> Alignment:
+        """Where each word and phone of a known text is in a whole recording.
+
+        Args:
+            recording, rate, channel: as for `recognize`.
+            text: what is said, in words; punctuation and capital letters do not matter.
+            phones: or its phones, of the model's phone set, with or without the digits of stress, between blanks or one
+                by one; "|" stands where there may be silence.
+            dictionary: a file of your own pronunciations, in the form of the CMU dictionary; its words go before those
+                of the dictionary that ships.
+
+        Raises:
+            InputError: as for `recognize`; the model cannot align; a word cannot be said as it is written; the sound
+                has no speech, or ends before the text does.
+        """
+        own = None if dictionary is None else Path(dictionary)
+        with self.recognizer.aligner(dictionary=own) as aligner:
+            if isinstance(recording, str | PathLike):
+                _check_rate(recording, rate)
+                given = aligner.given(text, phones)
+                stretch = [Stretch(given)]
+                return align_recording(Path(recording), aligner, stretch, phones=text is None, channel=channel)[0]
+            return aligner.align(*_heard(recording, rate, channel), text, phones=phones)
 
     def stream(
         self,
@@ -224,3 +264,19 @@ def recognize(
     """The phones of one recording; for several, `load` the model once. See `load` and `Model.recognize`."""
     with load(model) as loaded:
         return loaded.recognize(recording, rate, channel=channel, options=options)
+
+
+def align(
+    recording: Recording,
+    rate: int | None = None,
+    *,
+    text: str | None = None,
+    phones: str | Iterable[str] | None = None,
+    dictionary: str | PathLike[str] | None = None,
+    model: str | PathLike[str] | None = None,
+    channel: int | None = None,
+) -> Alignment:
+    """Where each word and phone of a known text is; for several recordings, `load` the model once. See `load` and
+    `Model.align`."""
+    with load(model) as loaded:
+        return loaded.align(recording, rate, text=text, phones=phones, dictionary=dictionary, channel=channel)

@@ -63,9 +63,9 @@ class Result:
             InputError: also if there is no such format.
         """
         tiers, count = [], 0
-        for name, items in self.tiers().items():
+        for tier, items in self.tiers().items():
             intervals = (_Interval * len(items))(*(_Interval(label.encode(), *rest) for label, *rest in items))
-            tiers.append(_Tier(name.encode(), intervals, len(intervals)))
+            tiers.append(_Tier(tier.encode(), intervals, len(intervals)))
             count += len(intervals)
         problems = [problem.encode("utf-8", "surrogateescape") for problem in self.problems]
         lines = (ctypes.c_char_p * len(problems))(*problems)

@@ -1,6 +1,7 @@
-"""Rows of options of `tetraphone recognize`, but those of decoding, and of `tetraphone info`."""
+"""Rows of options of `tetraphone recognize`, but those of decoding, of `tetraphone align`, and of `tetraphone info`."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import soundfile
 from checkpoints import make_checkpoint
 from options import World, row
 
+from tetraphone.common.phones import TimedPhone
 from tetraphone.evaluation import batch
 from tetraphone.evaluation.models import load_model
 from tetraphone.export.writer import export
@@ -110,7 +112,7 @@ def jobs(world: World) -> None:
     outcomes = batch.outcomes
 
     def seen(*arguments: Any) -> Any:
-        given.append(arguments[3])
+        given.append(arguments[2])
         return outcomes(*arguments)
 
     world.patch.setattr(batch, "outcomes", seen)
@@ -119,3 +121,155 @@ def jobs(world: World) -> None:
         assert (code, err) == (0, "")
     assert given == [1, 3]
     assert world.run("recognize", world.corpus.parent, "--model", world.program, "--jobs", 0)[0] == 1
+
+
+# Known words, by a model whose head aligns by chance.
+
+TEXT = "the cat sat"
+SHORT = """File type = "ooTextFile"
+Object class = "TextGrid"
+
+0
+1.5
+<exists>
+2
+"TextTier"
+"bells"
+0
+1.5
+1
+0.5
+"ding"
+"IntervalTier"
+"said"
+0
+1.5
+3
+0
+0.1
+""
+0.1
+0.8
+"the cat"
+0.8
+1.5
+"sat"
+"""
+
+
+def prepared(world: World, *names: str) -> tuple[Path, ...]:
+    """A model that aligns, and recordings of a second and a half."""
+    export(make_checkpoint("int8", aligner=True), world.folder / "aligns.pte")
+    draw = np.random.default_rng(0)
+    for name in names:
+        soundfile.write(world.folder / name, draw.normal(0, 0.1, 24000), 16000, subtype="FLOAT")
+    return (world.folder / "aligns.pte", *(world.folder / name for name in names))
+
+
+def phones_of(found: dict[str, Any]) -> list[str]:
+    return [phone["phone"] for word in found["words"] for phone in word["phones"]]
+
+
+@row("align", "--text", "--phones", "--model")
+def aligned(world: World) -> None:
+    model, recording = prepared(world, "a.wav")
+    command = ("align", recording, "--model", model)
+    found = world.json(*command, "--text", "The cat, sat!")
+    assert [word["text"] for word in found["words"]] == ["THE", "CAT", "SAT"]
+    assert [*found] == ["recording", "duration", "words", "problems"]
+    assert phones_of(world.json(*command, "--phones", "K AE1 T | S")) == ["K", "AE", "T", "S"]
+    code, out, err = world.run(*command, "--text", TEXT)
+    assert (code, "  CAT\n" in out, "    K\n" in out, f"model {model}" in err) == (0, True, True, True)
+    assert world.run("align", recording, "--model", world.program, "--text", TEXT)[::2][0] == 1
+    code, _, err = world.run(*command, "--text", "take 5")
+    assert (code, "a.wav: the text has '5'; write digits" in err) == (1, True)
+    code, _, err = world.run(*command)
+    assert (code, "there is no a.lab or a.txt or a.TextGrid beside" in err) == (1, True)
+
+
+@row("align", "--textgrid")
+def aligned_grid(world: World) -> None:
+    model, recording = prepared(world, "a.wav")
+    path = world.folder / "given.TextGrid"
+    path.write_text(SHORT)
+    command = ("align", recording, "--model", model)
+    found = world.json(*command, "--textgrid", path)
+    the, cat, sat = found["words"]
+    assert (the["start"] >= 0.1, cat["end"] <= 0.8 <= sat["start"], sat["end"] <= 1.5) == (True, True, True)
+    again = world.folder / "again.TextGrid"
+    labels = (TimedPhone("the cat", 0.1, 0.8, 1), TimedPhone("sat", 0.8, 1.5, 1))
+    again.write_text(Recognition("a", 1.5, labels).to_textgrid(), encoding="utf-16")
+    assert world.json(*command, "--textgrid", again) == found
+    for content in (SHORT[:-30], SHORT[:70]):
+        path.write_text(content)
+        assert "is a TextGrid that is damaged" in world.run(*command, "--textgrid", path)[2]
+    path.write_text(SHORT.replace("the cat", "").replace("sat", ""))
+    assert "has no interval with a text" in world.run(*command, "--textgrid", path)[2]
+
+
+@row("align", "--dictionary")
+def aligned_dictionary(world: World) -> None:
+    model, recording = prepared(world, "a.wav")
+    (world.folder / "own.dict").write_text("cat S IY\n")
+    command = ("align", recording, "--model", model, "--text", "cat")
+    assert phones_of(world.json(*command)) == ["K", "AE", "T"]
+    assert phones_of(world.json(*command, "--dictionary", world.folder / "own.dict")) == ["S", "IY"]
+
+
+@row("align", "--output", "--format", "--overwrite", "--jobs")
+def aligned_folder(world: World) -> None:
+    model, *recordings = prepared(world, "a.wav", "b.wav", "c.wav")
+    (world.folder / "a.lab").write_text(TEXT)
+    (world.folder / "b.txt").write_text(TEXT)
+    given: list[int] = []
+    outcomes = batch.outcomes
+
+    def seen(*arguments: Any) -> Any:
+        given.append(arguments[2])
+        return outcomes(*arguments)
+
+    world.patch.setattr(batch, "outcomes", seen)
+    command = ("align", *recordings, "--model", model, "--output", world.folder / "out", "--json", "--jobs", 2)
+    code, out, err = world.run(*command, "--format", "textgrid")
+    counts = {"aligned": 2, "left": 0, "failed": 1}
+    assert (code, {name: json.loads(out)[name] for name in counts}) == (1, counts)
+    assert "no c.lab or c.txt or c.TextGrid" in err
+    assert 'text = "CAT"' in (world.folder / "out/a.TextGrid").read_text()
+    assert (world.folder / "out/b.TextGrid").is_file()
+    assert json.loads(world.run(*command, "--format", "textgrid")[1])["left"] == 2
+    (world.folder / "b.txt").write_text("the cat sat down")
+    counts = json.loads(world.run(*command, "--format", "textgrid")[1])
+    assert (counts["aligned"], counts["left"]) == (1, 1)
+    assert 'text = "DOWN"' in (world.folder / "out/b.TextGrid").read_text()
+    assert json.loads(world.run(*command, "--format", "textgrid", "--overwrite")[1])["aligned"] == 2
+    assert given == [2] * 4
+    (world.folder / "own.dict").write_text("cat S IY\n")
+    _, _, err = world.run(*command, "--dictionary", world.folder / "own.dict")
+    assert "are of another model or of other options" in err
+
+
+@row("align", "--alphabet")
+def aligned_alphabet(world: World) -> None:
+    model, recording = prepared(world, "a.wav")
+    command = ("align", recording, "--model", model, "--text", "cat", "--alphabet", "ipa")
+    assert phones_of(world.json(*command)) == ["k", "æ", "t"]
+    assert phones_of(json.loads(world.run(*command, "--format", "jsonl")[1])) == ["k", "æ", "t"]
+
+
+@row("align", "--channel")
+def aligned_channel(world: World) -> None:
+    model, one, other = prepared(world, "one.wav", "other.wav")
+    both = np.stack([soundfile.read(path)[0] for path in (one, other)], axis=1)
+    soundfile.write(world.folder / "both.wav", both, 16000, subtype="FLOAT")
+    flags = ("--model", model, "--text", TEXT)
+    for number, path in enumerate((one, other)):
+        found = world.json("align", world.folder / "both.wav", *flags, "--channel", number)
+        assert found["words"] == world.json("align", path, *flags)["words"]
+
+
+@row("align", "--plot")
+def aligned_plot(world: World) -> None:
+    model, recording = prepared(world, "a.wav")
+    path = world.folder / "words.png"
+    world.json("align", recording, "--model", model, "--text", TEXT, "--plot", path)
+    assert path.read_bytes().startswith(b"\x89PNG")

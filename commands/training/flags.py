@@ -4,7 +4,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from tetraphone.commands.arguments import JSON, QUIET, for_tyro
+from tetraphone.commands.options.arguments import JSON, QUIET, for_tyro
 from tetraphone.recognition.recognizer import StreamOptions
 
 Json = Annotated[bool, arg(name="json", help=JSON)]

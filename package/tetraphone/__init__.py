@@ -13,20 +13,28 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tetraphone.common.errors import InputError as InputError
     from tetraphone.common.phones import TimedPhone as TimedPhone
+    from tetraphone.recognition.aligner import AlignedPhone as AlignedPhone
+    from tetraphone.recognition.aligner import AlignedWord as AlignedWord
+    from tetraphone.recognition.aligner import Alignment as Alignment
     from tetraphone.recognition.interface import Model as Model
     from tetraphone.recognition.interface import Update as Update
+    from tetraphone.recognition.interface import align as align
     from tetraphone.recognition.interface import load as load
     from tetraphone.recognition.interface import recognize as recognize
     from tetraphone.recognition.recognizer import StreamOptions as StreamOptions
     from tetraphone.recognition.results import Recognition as Recognition
 
 _HOMES = {
+    "AlignedPhone": "recognition.aligner",
+    "AlignedWord": "recognition.aligner",
+    "Alignment": "recognition.aligner",
     "InputError": "common.errors",
     "Model": "recognition.interface",
     "Recognition": "recognition.results",
     "StreamOptions": "recognition.recognizer",
     "TimedPhone": "common.phones",
     "Update": "recognition.interface",
+    "align": "recognition.interface",
     "load": "recognition.interface",
     "recognize": "recognition.interface",
 }

@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_written_ends_it(speech: Path, tmp_path: Path, r
 SLOW = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what it starts in the background
-from tetraphone.evaluation import batch
+from tetraphone.evaluation import recognize as batch
 recognize, count = batch.recognize_recording, 0
 def slow(*arguments):
     global count

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 import soundfile
 from checkpoints import make_checkpoint
 
+import tetraphone
 from tetraphone.common.errors import InputError
 from tetraphone.common.models import find_model
 from tetraphone.export.writer import export
-from tetraphone.recognition.aligner import Aligner, Alignment
+from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.recognizer import Recognizer
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
@@ -132,3 +134,29 @@ def test_what_cannot_be_aligned_is_named(aligner: Aligner) -> None:
         pytest.raises(InputError, match="cannot align words; take one that can"),
     ):
         other.aligner()
+
+
+def test_files_and_samples_are_aligned_alike(recognizer: Recognizer, aligned: Alignment, tmp_path: Path) -> None:
+    path = tmp_path / "aligns.pte"
+    export(make_checkpoint("int8", aligner=True), path)
+    found = tetraphone.align(MEASURE, text=TEXT, model=path)
+    assert (found.recording, replace(found, recording="samples")) == (str(MEASURE), aligned)
+    assert tetraphone.align(*soundfile.read(MEASURE, dtype="float32"), text=TEXT, model=path) == aligned
+    found.save(tmp_path / "measure.TextGrid")
+    assert (tmp_path / "measure.TextGrid").read_text() == found.to_textgrid()
+    with pytest.raises(InputError, match="give either a text or phones"):
+        tetraphone.align(MEASURE, text=TEXT, phones="SH", model=path)
+    with pytest.raises(InputError, match="has a rate of its own"):
+        tetraphone.align(MEASURE, 16000, text=TEXT, model=path)
+
+
+def test_stretches_of_a_recording_are_aligned_each_in_its_place(aligner: Aligner) -> None:
+    stretches = [Stretch("she", 0.25, 1.0), Stretch("xzq", 1.0, 1.5), Stretch("the shells", 1.5)]
+    found, _ = align_recording(MEASURE, aligner, stretches)
+    assert [word.text for word in found.words] == ["SHE", "THE", "SHELLS"]
+    assert [phone.word for phone in found.phones] == [0, 0, 1, 1, 2, 2, 2, 2]
+    assert 0.25 <= found.words[0].start < found.words[0].end <= 1.0
+    assert 1.5 <= found.words[1].start < found.words[2].end <= found.duration == 3.075
+    assert found.problems[0].startswith("from 1.00 s on, the dictionary lacks 'XZQ', and it has no vowel")
+    with pytest.raises(InputError, match=r"measure\.wav: from 0\.00 s on, the text has '1'; write digits"):
+        align_recording(MEASURE, aligner, [Stretch("1", 0, 1), Stretch("2", 1)])
