@@ -57,6 +57,13 @@ def test_modules_differ_in_their_last_two_names() -> None:
     assert {name for name, count in names.items() if count > 1 and not name.endswith("__init__")} == set()
 
 
+def test_tests_differ_in_their_names() -> None:
+    """pytest imports each by its name alone, and stops where two have one."""
+    names = Counter(path.name for path in code_files() if path.parts[0] == "tests" and path.match("test_*.py"))
+    assert len(names) > 50
+    assert {name for name, count in names.items() if count > 1} == set()
+
+
 def anchors_of(page: Path) -> set[str]:
     """What GitHub calls the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
