@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.models import find_model
 from tetraphone.common.progress import say
 from tetraphone.common.terminal import wrong_usage
 from tetraphone.recognition.lexicon import SHIPPED
@@ -75,13 +74,12 @@ class Align(OfRecordings):
     )
 
     def run(self) -> dict[str, Any] | None:
-        from tetraphone.evaluation.batch import find_jobs
         from tetraphone.evaluation.known_text import stretches_of
         from tetraphone.evaluation.recognize import align
 
         self.check()
-        path = find_model(self.model)
-        found, faults = find_jobs(self.recordings)
+        path = self.model_file()
+        found, faults = self.find()
         if self.plot is not None and (len(found) != 1 or self.output is not None):
             wrong_usage(self.command, "--plot draws one recording that is printed")
         if self.textgrid is not None and len(found) != 1:

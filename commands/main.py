@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.extras import extras_named
+from tetraphone.common.native import built_version
 from tetraphone.common.progress import be_quiet, is_first, say
 from tetraphone.common.terminal import (
     ReaderLeftError,
@@ -138,10 +139,15 @@ def _parsed(arguments: list[str]) -> Any:
         return _by_tyro(command_class(name), f"tetraphone {name}", rest)
     if name.startswith("--tyro"):  # completion for a shell, which knows every option
         return _by_tyro(union(), "tetraphone", arguments)
+    if name == "--version":
+        parser = argparse.ArgumentParser("tetraphone")
+        parser.add_argument("--version", action="version", version=f"tetraphone {built_version()}")
+        parser.parse_args(arguments)
     listed = "\n".join(f"  {command:<11}{about}" for command, (_, about) in COMMANDS.items())
     epilog = f"commands:\n{listed}\n\n`tetraphone COMMAND --help` explains a command and its options."
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("tetraphone", description=ABOUT, epilog=epilog, formatter_class=raw)
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help="one of those below")
     return _parsed([parser.parse_args(arguments).command])
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.models import find_model
 from tetraphone.common.progress import say
 from tetraphone.common.terminal import wrong_usage
 from tetraphone.recognition.recognizer import Recognizer, StreamOptions
@@ -44,12 +43,11 @@ class Recognize(OfRecordings):
     decoding: StreamOptions = field(default_factory=StreamOptions)
 
     def run(self) -> dict[str, Any] | None:
-        from tetraphone.evaluation.batch import find_jobs
         from tetraphone.evaluation.results_folder import Job
 
         self.check()
-        path = find_model(self.model)
-        jobs, faults = find_jobs(self.recordings)
+        path = self.model_file()
+        jobs, faults = self.find()
         if self.plot is not None and (len(jobs) != 1 or self.output is not None):
             wrong_usage("recognize", "--plot draws one recording that is printed")
         recordings = (job.recording for job in jobs)

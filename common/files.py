@@ -90,6 +90,16 @@ def write_atomically(path: Path, durable: bool = True) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def check_plain(path: Path, what: str) -> None:
+    """Refuses what is no plain file, such as a pipe that would be waited for; one that is not there is not refused.
+
+    Raises:
+        InputError: names it as `what`.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise InputError(f"cannot read {what} {path}: it is a folder, a pipe or a device; give a plain file")
+
+
 def append(path: Path, content: bytes) -> None:
     """Adds bytes to a file, all or none.
 

@@ -106,6 +106,12 @@ def _load(path: Path) -> ctypes.CDLL:
         raise
 
 
+def built_version() -> str:
+    """The version of the library, which is that of the package."""
+    version: bytes = library().tetraphone_version()
+    return version.decode()
+
+
 def failure() -> InputError:
     """What the library says of this thread's last call that failed."""
     message: bytes = library().tetraphone_error()

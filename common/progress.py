@@ -28,6 +28,11 @@ _drawn = False
 """Whether a bar stands on the terminal's last line."""
 
 
+def is_quiet() -> bool:
+    """Whether --quiet holds."""
+    return _quiet
+
+
 def be_quiet(quiet: bool) -> None:
     """Whether progress and lines of log are left out from now on; errors never are."""
     global _quiet

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.files import check_plain
 
 from .corpus import Corpus
 from .held_out import corpus_name
@@ -44,6 +45,7 @@ class Corrections:
     def load(cls, path: Path) -> "Corrections":
         """Raises InputError: the file cannot be read, or a line is not like this."""
         found = cls(path=path)
+        check_plain(path, "the corrections")
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.extras import missing
+from tetraphone.common.files import check_plain
 from tetraphone.common.native import check_phones
 from tetraphone.common.phones import ARPABET, unknown_phones
 
@@ -50,6 +51,7 @@ def read_pronunciations(
         InputError: the file is missing, holds no word, or a word with phones that are none of the set.
     """
     path = path or cmu_dictionary()
+    check_plain(path, "the dictionary")
     try:
         lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
     except OSError as error:

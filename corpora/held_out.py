@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.files import check_plain
 
 from .corpus import Corpus
 
@@ -47,6 +48,7 @@ class HeldOut:
         self.path = path
         self.speakers: dict[str, dict[str, int]] = defaultdict(dict)
         """Corpus → its speakers that are held out, each with its line."""
+        check_plain(path, "the speakers")
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:

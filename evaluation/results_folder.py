@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tetraphone.common.errors import InputError, check_types
 from tetraphone.common.files import append, kept_folder, remove_partial
-from tetraphone.recognition.results import Format, write_result
+from tetraphone.recognition.results import Format, Result, path_from, write_result
 
 SETTINGS = "tetraphone.json"
 """In a folder of results: what they depend on besides the recordings."""
@@ -89,7 +89,7 @@ class Results:
         Raises:
             InputError: it is another recording's.
         """
-        result, name = self.output.path(job), self._from_folder(job.recording)
+        result, name = self.output.path(job), path_from(self.output.folder, job.recording)
         kept, known = self._known.get(_folded(self._name(job)), ("", None))
         if known is None or (now := _stamp(job.recording)) is None:
             return False
@@ -110,15 +110,16 @@ class Results:
         """The recording as it is before it is read for its result."""
         now = _stamp(job.recording)
         checksum = 0 if now is None else _checksum(job.recording)
-        return Source(self._from_folder(job.recording), *(now or (0, 0)), checksum, _text_checksum(job))
+        return Source(path_from(self.output.folder, job.recording), *(now or (0, 0)), checksum, _text_checksum(job))
 
-    def write(self, job: Job, text: str, source: Source) -> None:
+    def write(self, job: Job, result: Result, source: Source) -> None:
         """Writes a result, whole or not at all, and then remembers which recording it is of.
 
         Raises:
             InputError: it cannot be written.
         """
-        write_result(self.output.path(job), text, durable=False)
+        path = self.output.path(job)
+        write_result(path, result.for_file(path, self.output.format.name, self.output.alphabet), durable=False)
         values = {name: value for name, value in asdict(source).items() if value is not None}
         line = json.dumps({"result": self._name(job), **values})
         with self._lock:
@@ -126,12 +127,6 @@ class Results:
 
     def _name(self, job: Job) -> str:
         return self.output.path(job).relative_to(self.output.folder).as_posix()
-
-    def _from_folder(self, recording: Path) -> str:
-        try:
-            return Path(os.path.relpath(recording, self.output.folder)).as_posix()
-        except ValueError:  # on another drive of Windows
-            return Path(os.path.abspath(recording)).as_posix()
 
 
 def _folded(path: str | Path) -> bytes:

@@ -3,6 +3,7 @@ instruction set."""
 
 import ctypes
 
+from tetraphone.common.errors import typed
 from tetraphone.common.native import failure, library
 
 
@@ -32,7 +33,7 @@ def choose_engine(name: str) -> None:
     Raises:
         InputError: this build lacks it.
     """
-    if library().tetraphone_choose_engine(name.encode()) < 0:
+    if library().tetraphone_choose_engine(typed("the engine", str, name).encode()) < 0:
         raise failure()
 
 

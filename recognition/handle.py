@@ -6,13 +6,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tetraphone.common.errors import InputError
+from tetraphone.common.errors import InputError, typed
 from tetraphone.common.native import failure, library
 
 
 def path_bytes(path: Path) -> bytes:
     """A file's name for the library. Raises InputError: it contains a zero byte."""
-    name = os.fsencode(path)
+    name = os.fsencode(typed("the file", Path, path))
     if b"\0" in name:
         raise InputError(f"{str(path)!r} contains a zero byte; give the name of a file")
     return name

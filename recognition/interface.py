@@ -9,10 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from tetraphone.common.errors import InputError
+from tetraphone.common.errors import InputError, typed
 from tetraphone.common.models import find_model
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
+from tetraphone.sound.levels import level_fault
 
 from .aligner import Alignment, Stretch, align_recording
 from .model import from_program, recognize_recording
@@ -107,7 +108,7 @@ def _channel(recording: Samples, channel: int) -> Samples:
     if samples.ndim not in (1, 2):
         raise InputError(f"the samples have {samples.ndim} dimensions; give [frames] or [frames, channels]")
     columns = samples[:, None] if samples.ndim == 1 else samples
-    if not isinstance(channel, int | np.integer) or not 0 <= channel < columns.shape[1]:
+    if not 0 <= channel < columns.shape[1]:
         raise InputError(f"the samples have no channel {channel!r}; give one below {columns.shape[1]}, counted from 0")
     found: Samples = columns[:, channel]
     return found
@@ -130,7 +131,7 @@ class Model:
 
     def __init__(self, path: Path, options: StreamOptions | None = None) -> None:
         self.path = path
-        self.options = StreamOptions() if options is None else options
+        self.options = StreamOptions() if options is None else typed("options", StreamOptions, options)
         """How it decodes, where a call does not say."""
         self.recognizer = Recognizer.load(path)
         """The interface below this one, for streams that are fed by hand."""
@@ -161,7 +162,8 @@ class Model:
             InputError: the recording cannot be read or lacks the channel, the samples are none, or an option is
                 impossible.
         """
-        how = self.options if options is None else options
+        how = self.options if options is None else typed("options", StreamOptions, options)
+        channel = None if channel is None else int(typed("channel", int, channel))
         if isinstance(recording, str | PathLike):
             _check_rate(recording, rate)
             loaded = self._loaded if options is None else from_program(self.recognizer, str(self.path), how)
@@ -170,7 +172,9 @@ class Model:
         with self.recognizer.stream(how) as stream:
             stream.accept(samples, hertz)
             stream.finish()
-            return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()))
+            fault = level_fault(np.asarray(recording, np.float32))
+            problems = (f"the array {fault}",) if fault else ()
+            return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()), problems)
 
     def align(
         self,
@@ -223,7 +227,10 @@ class Model:
         """
         if isinstance(blocks, np.ndarray):
             raise InputError("the blocks are one array; give a list or an iterator of blocks, or call `recognize`")
-        return Updates(self.recognizer, blocks, rate, self.options if options is None else options)
+        if not isinstance(blocks, Iterable | AsyncIterable):
+            raise InputError(f"the blocks are {blocks!r}; give a list or an iterator of blocks of samples")
+        how = self.options if options is None else typed("options", StreamOptions, options)
+        return Updates(self.recognizer, blocks, rate, how)
 
     def close(self) -> None:
         """Frees the model; streams of it go on."""
@@ -250,7 +257,7 @@ def load(model: str | PathLike[str] | None = None, *, options: StreamOptions | N
     Raises:
         InputError: there is no such model, or the file is damaged, foreign or of another version.
     """
-    return Model(find_model(None if model is None else fspath(model)), options)
+    return Model(find_model(None if model is None else fspath(typed("model", Path, model))), options)
 
 
 def recognize(

@@ -9,6 +9,7 @@ import ctypes
 from pathlib import Path
 from typing import Self
 
+from tetraphone.common.errors import typed
 from tetraphone.common.native import failure, library
 
 from .handle import Handle, checked, path_bytes
@@ -38,7 +39,7 @@ class Lexicon(Handle):
         return cls(handle)
 
     def find(self, word: str) -> list[Pronunciation]:
-        """The pronunciations of a word, capital or small, the usual one first; none where it lacks the word."""
+        """The pronunciations of a word, capital or small, with ' or ’, the usual one first; none where it lacks it."""
         return [tuple(line.split()) for line in self._ask("find", word).splitlines()]
 
     def guess(self, word: str) -> Pronunciation:
@@ -51,7 +52,7 @@ class Lexicon(Handle):
         return checked(library().tetraphone_lexicon_words(self._handle))
 
     def _ask(self, function: str, word: str) -> str:
-        text = word.lower().encode("utf-8", "surrogatepass")
+        text = typed("the word", str, word).lower().encode("utf-8", "surrogatepass")
         if b"\0" in text:
             return ""
         ask = getattr(library(), f"tetraphone_lexicon_{function}")

@@ -11,6 +11,7 @@ import numpy as np
 from tetraphone.common.errors import InputError
 from tetraphone.common.extras import extras_named
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
+from tetraphone.common.progress import is_quiet
 from tetraphone.sound.audio import Samples
 
 from .recognizer import Recognizer, StreamOptions
@@ -93,8 +94,8 @@ def _meter(samples: Samples) -> str:
 
 
 def _show(text: str) -> None:
-    """Rewrites the terminal's last line; does nothing if standard error is not a terminal."""
-    if sys.stderr.isatty():
+    """Rewrites the terminal's last line; does nothing if standard error is not a terminal, or with --quiet."""
+    if sys.stderr.isatty() and not is_quiet():
         width = shutil.get_terminal_size().columns - 1
         cut = text if len(text) <= width else text[:METER] + " …" + text[len(text) - width + METER + 2 :]
         print(f"\r\033[K{cut}", end="", file=sys.stderr, flush=True)

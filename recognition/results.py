@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tetraphone.common.errors import InputError
+from tetraphone.common.errors import InputError, typed
 from tetraphone.common.files import write_atomically
 from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TimedPhone
@@ -24,6 +24,10 @@ NO_CONFIDENCE = -1.0
 
 Tiers = dict[str, list[tuple[str, float, float, float]]]
 """Intervals by the names of their tiers: label, start, end (seconds), confidence or NO_CONFIDENCE."""
+
+
+UNFILED = ("", "-", "microphone", "samples")
+"""Names of recordings that are no files."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Result:
         lines = (ctypes.c_char_p * len(problems))(*problems)
         name, rows = os.fsencode(self.recording), (_Tier * len(tiers))(*tiers)
         result = _Result(ctypes.sizeof(_Result), name, self.duration, rows, len(rows), lines, len(lines))
-        names = format.encode(), alphabet.encode(), ctypes.c_int(first)
+        names = typed("format", str, format).encode(), typed("alphabet", str, alphabet).encode(), ctypes.c_int(first)
         room = 4096 + ROOM * count
         return _written(room, library().tetraphone_format_result, ctypes.byref(result), *names)
 
@@ -109,8 +113,14 @@ class Result:
         Raises:
             InputError: also if no format has this ending, or the file cannot be written.
         """
-        path = Path(path)
-        write_result(path, self.to(format_of(path).name, alphabet))
+        path = Path(typed("path", Path, path))
+        write_result(path, self.for_file(path, format_of(path).name, alphabet))
+
+    def for_file(self, path: Path, format: str, alphabet: str = ARPABET) -> str:
+        """As `to`, for a file of this name: ELAN finds the sound by its path from the file's folder."""
+        if format != "eaf" or self.recording in UNFILED:
+            return self.to(format, alphabet)
+        return replace(self, recording=path_from(path.parent, self.recording)).to(format, alphabet)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
@@ -165,7 +175,7 @@ def symbols_of(alphabet: str) -> Callable[[str], str]:
     Raises:
         InputError: there is no such alphabet; from the function: the phone has no symbol in it.
     """
-    if alphabet not in alphabets():
+    if typed("alphabet", str, alphabet) not in alphabets():
         raise InputError(f"there is no alphabet {alphabet}; give one of {', '.join(alphabets())}")
 
     def symbol(phone: str) -> str:
@@ -176,6 +186,14 @@ def symbols_of(alphabet: str) -> Callable[[str], str]:
         return found
 
     return symbol
+
+
+def path_from(folder: Path, path: str | PathLike[str]) -> str:
+    """A path as it is called from a folder; both may be relative to the working directory."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return Path(os.path.abspath(path)).as_posix()
 
 
 def write_result(path: Path, text: str, durable: bool = True) -> None:

@@ -5,7 +5,6 @@ import functools
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ import soundfile
 from numpy.typing import NDArray
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.native import MAGIC_BYTES, check_levels, check_sound
+from tetraphone.common.native import MAGIC_BYTES, check_sound
 
 from .containers import Layout, find_sound
+from .levels import Part
 from .opening import PIPE, open_bytes, undecoded, unopened, unreadable, words
 from .stretches import Bytes, Pieces, Stretch, bytes_of
 
@@ -46,35 +46,6 @@ class _Decoder(soundfile.SoundFile):  # type: ignore[misc]  # soundfile has no t
         return False
 
 
-@dataclass
-class _Part:
-    """The levels of samples `begin` to `end` of a recording; see `check_levels`."""
-
-    begin: int
-    end: int
-    frames: int = 0
-    energies: NDArray[np.float64] | float = 0.0
-    mean_energy: float = 0.0
-    peak: float = 0.0
-
-    def add(self, block: Samples, at: int) -> None:
-        """Takes what lies in the part of a block [frames, channels] that begins at sample `at`."""
-        block = block[max(0, self.begin - at) : max(0, self.end - at)]
-        self.frames += len(block)
-        self.energies += np.square(block, dtype=np.float64).sum(axis=0)
-        self.mean_energy += float(np.square(block.mean(axis=1, dtype=np.float64)).sum())
-        self.peak = max(self.peak, float(np.abs(block).max(initial=0.0)))
-
-    @property
-    def fault(self) -> str:
-        """Follows the recording's name; or nothing."""
-        try:
-            check_levels(np.atleast_1d(self.energies).tolist(), self.frames, self.mean_energy, self.peak)
-        except InputError as error:
-            return str(error)
-        return ""
-
-
 class Sound:
     """An open recording, to be read once: all the sound that is there, whatever its headers say.
 
@@ -100,8 +71,8 @@ class Sound:
         self._joined: list[str] = []
         self._unmarked: list[str] = []
         """Seconds at which a joined stretch began and an unmarked one ended."""
-        self._all = _Part(0, sys.maxsize)
-        self._parts: dict[tuple[float, float], _Part] = {}
+        self._all = Part(0, sys.maxsize)
+        self._parts: dict[tuple[float, float], Part] = {}
         self._check(self.rate, self.channels)
         if channel is not None and not 0 <= channel < self.channels:
             numbers = "channel 0 alone" if self.channels == 1 else f"channels 0 to {self.channels - 1}"
@@ -140,7 +111,7 @@ class Sound:
 
     def watch(self, start: float, duration: float) -> None:
         """Before the whole recording is read: `require` is going to be asked for this part of it."""
-        self._parts[start, duration] = _Part(*self._range(start, duration + ROUNDING if duration else None))
+        self._parts[start, duration] = Part(*self._range(start, duration + ROUNDING if duration else None))
 
     def blocks(self, start: float = 0.0, duration: float | None = None) -> Iterator[Samples]:
         """Samples [frames, channels] in [−1, 1], at most SPAN at a time; one channel where one is read.

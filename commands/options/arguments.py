@@ -10,6 +10,11 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, 
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from tetraphone.common.errors import InputError
+from tetraphone.common.terminal import wrong_usage
+
+LETTERS = {"model": "m", "output": "o", "format": "f", "quiet": "q"}
+"""Short names of options, those of `tetraphone-recognize`."""
 JSON = "Print exactly one JSON object on standard output."
 QUIET = "Print no progress and no log; errors are still printed."
 
@@ -56,7 +61,11 @@ def parse(kind: Any, name: str, arguments: list[str]) -> Any:
     places = parser.add_argument_group("positional arguments"), parser.add_argument_group("options")
     places[1].add_argument("-h", "--help", action="help", help="Show this help and exit.")
     _add(kind, *places)
-    return _made(kind, vars(parser.parse_args(arguments)))
+    values = vars(parser.parse_args(arguments))
+    try:
+        return _made(kind, values)
+    except InputError as error:
+        wrong_usage(name.split()[-1], str(error))
 
 
 def _add(kind: Any, positional: Any, options: Any) -> None:
@@ -78,7 +87,8 @@ def _add(kind: Any, positional: Any, options: Any) -> None:
         if flag.positional:
             positional.add_argument(item.name, nargs="*" if get_origin(hint) is tuple else "?", **how)
         else:
-            options.add_argument(f"--{item.name.replace('_', '-')}", **how)
+            short = [f"-{LETTERS[item.name]}"] if item.name in LETTERS else []
+            options.add_argument(*short, f"--{item.name.replace('_', '-')}", **how)
 
 
 def _made(kind: Any, values: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tetraphone.common.errors import InputError, check_least
+from tetraphone.common.models import find_model
 from tetraphone.common.progress import Progress, report, say
 from tetraphone.common.terminal import flushed_output, problem_lines, write_text, wrong_usage
 from tetraphone.recognition.recognizer import said
@@ -18,6 +19,10 @@ from .shared import check_suffix
 
 if TYPE_CHECKING:
     from tetraphone.evaluation.results_folder import Job, Results
+
+
+MOST_JOBS = 256
+"""Threads, of which each holds the state of a network; far more than processors have cores."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +75,37 @@ class OfRecordings:
             wrong_usage(self.command, f"there is no alphabet {self.alphabet}; give one of {', '.join(alphabets())}")
         if self.json and self.format not in (None, "json") and self.output is None:
             wrong_usage(self.command, f"--json and --format {self.format} contradict one another")
-        check_least("channel", self.channel, 0)
-        check_least("jobs", self.jobs, 1)
-        check_suffix(self.plot, ".png")
+        if self.output is not None and "-" in self.recordings:
+            wrong_usage(self.command, "--output names results after recordings; give files or folders")
+        try:
+            check_least("channel", self.channel, 0)
+            check_suffix(self.plot, ".png")
+        except InputError as error:
+            wrong_usage(self.command, str(error))
+        if self.jobs is not None and not 1 <= self.jobs <= MOST_JOBS:
+            wrong_usage(self.command, f"--jobs is {self.jobs}; give a whole number from 1 to {MOST_JOBS}")
+
+    def model_file(self) -> Path:
+        """That of the model that is named, or of the default; a wrong name is a wrong usage.
+
+        Raises:
+            InputError: there is no default.
+        """
+        try:
+            return find_model(self.model)
+        except InputError as error:
+            if self.model is None:
+                raise
+            wrong_usage(self.command, str(error))
+
+    def find(self) -> "tuple[list[Job], list[str]]":
+        """The recordings, and why others are none; tells what is passed over."""
+        from tetraphone.evaluation.batch import find_jobs
+
+        jobs, faults, notes = find_jobs(self.recordings)
+        for note in notes:
+            say(note)
+        return jobs, faults
 
     def print_one(self, result: Any) -> dict[str, Any] | None:
         """One result: as all commands print theirs, or in the format that was asked for."""
@@ -95,7 +128,7 @@ class OfRecordings:
             work: gives a recording's result.
             settings: what results depend on besides the recordings, for a folder of them.
         """
-        from tetraphone.evaluation.batch import outcomes
+        from tetraphone.evaluation.batch import outcomes, same_names
         from tetraphone.evaluation.results_folder import Output, colliding, results_folder
 
         format = find_format(self.format or ("json" if self.json else "text"))
@@ -109,6 +142,8 @@ class OfRecordings:
             keeping = results_folder(output, settings(), jobs, self.overwrite)
         elif not format.joins:
             wrong_usage(self.command, f"--format {format.name} holds one recording; give --output DIR")
+        elif format.name == "ctm" and (equal := same_names(jobs)):
+            wrong_usage(self.command, equal)
         problems: list[str] = []
         failed = len(faults)
         for fault in faults:

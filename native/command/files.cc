@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <system_error>
 
 #include "../recordings/bytes.h"
@@ -20,7 +22,16 @@ namespace fs = std::filesystem;
 
 constexpr char kPartial[] = ".partial-";  // in the name of a file that is still being written; as in Python
 
-bool IsRecording(const fs::path& path) { return SmallLetters(path.extension().u8string()) == ".wav"; }
+// Names of sound files that are not decoded here; evaluation/batch.py has them too.
+constexpr std::string_view kNotDecoded[] = {
+    ".3gp", ".aac", ".aif",  ".aifc", ".aiff", ".amr", ".au",   ".caf", ".flac", ".m4a", ".mka", ".mp3", ".mp4",
+    ".nist", ".oga", ".ogg", ".opus", ".rf64", ".snd", ".sph", ".w64",  ".webm", ".wma"};
+
+// What lies in a folder.
+struct Found {
+  std::vector<fs::path> recordings;
+  std::vector<fs::path> not_decoded;
+};
 
 Error CannotWrite(const std::string& path, int error) {
   return {ErrorCode::kUnreadable, "cannot write " + path + ": " + std::generic_category().message(error) + "; " +
@@ -28,7 +39,7 @@ Error CannotWrite(const std::string& path, int error) {
 }
 
 // Appends the recordings below a folder, by their names.
-void ListFolder(const fs::path& folder, std::vector<fs::path>* found, std::vector<std::string>* faults) {
+void ListFolder(const fs::path& folder, Found* found, std::vector<std::string>* faults) {
   std::error_code error;
   std::vector<fs::path> entries;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -43,8 +54,15 @@ void ListFolder(const fs::path& folder, std::vector<fs::path>* found, std::vecto
     std::error_code unknown;
     if (fs::is_directory(entry, unknown)) {
       if (!fs::is_symlink(entry, unknown)) ListFolder(entry, found, faults);
-    } else if (IsRecording(entry)) {
-      found->push_back(entry);
+      continue;
+    }
+    const std::string suffix = SmallLetters(entry.extension().u8string());
+    if (std::find(std::begin(kNotDecoded), std::end(kNotDecoded), suffix) != std::end(kNotDecoded)) {
+      found->not_decoded.push_back(entry);
+    } else if (suffix == ".wav" && fs::exists(entry, unknown) && !fs::is_regular_file(entry, unknown)) {
+      faults->push_back(entry.u8string() + " is a pipe or a device; name it by itself, or leave it out");
+    } else if (suffix == ".wav") {
+      found->recordings.push_back(entry);
     }
   }
 }
@@ -57,6 +75,15 @@ std::string ResultOf(const fs::path& place, const std::string& output, const std
 }  // namespace
 
 fs::path PathOf(const std::string& utf8) { return fs::u8path(utf8); }
+
+std::string PathFrom(const std::string& folder, const std::string& path) {
+  std::error_code unknown;
+  const fs::path whole = fs::absolute(PathOf(path), unknown).lexically_normal();
+  fs::path from = fs::absolute(PathOf(folder), unknown).lexically_normal();
+  if (!from.has_filename()) from = from.parent_path();  // as in "results/"
+  const fs::path relative = whole.lexically_relative(from);
+  return (relative.empty() ? whole : relative).generic_u8string();  // empty: on another drive of Windows
+}
 
 std::string SmallLetters(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -72,13 +99,18 @@ Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, 
       jobs.jobs.push_back({name, ResultOf(path.filename(), output, suffix)});
       continue;
     }
-    std::vector<fs::path> found;
+    Found found;
     const std::size_t faults = jobs.faults.size();
     ListFolder(path, &found, &jobs.faults);
-    if (found.empty() && jobs.faults.size() == faults) {
+    if (!found.not_decoded.empty()) {
+      jobs.notes.push_back("passed over in " + name + ": " + std::to_string(found.not_decoded.size()) +
+                           " not decoded here, such as " + found.not_decoded.front().filename().u8string() +
+                           "; convert them, as by `ffmpeg -i INPUT output.wav`, or take `tetraphone recognize`");
+    }
+    if (found.recordings.empty() && jobs.faults.size() == faults) {
       jobs.faults.push_back("the folder " + name + " holds no file whose name ends in .wav; name its recordings");
     }
-    for (const fs::path& recording : found) {
+    for (const fs::path& recording : found.recordings) {
       jobs.jobs.push_back({recording.u8string(), ResultOf(recording.lexically_relative(path), output, suffix)});
     }
   }
@@ -119,6 +151,18 @@ std::string Content(const std::string& path) {
     content.append(bytes, count);
   }
   return content;
+}
+
+Failure KeepNamesApart(const std::vector<Job>& jobs) {
+  std::map<std::string, std::string> taken;
+  for (const Job& job : jobs) {
+    const fs::path path = PathOf(job.recording).lexically_normal();
+    const auto [before, is_new] = taken.emplace(path.stem().u8string(), path.u8string());
+    if (is_new || before->second == path.u8string()) continue;
+    return Error{ErrorCode::kInvalidArgument, before->second + " and " + path.u8string() + " would both be called " +
+                                                  before->first + " in this format; rename one, or give --output DIR"};
+  }
+  return std::nullopt;
 }
 
 Failure MakeFoldersAbove(const std::string& path) {

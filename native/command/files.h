@@ -18,7 +18,8 @@ struct Job {
 
 struct Jobs {
   std::vector<Job> jobs;            // in the order in which they are named, those of a folder by their names
-  std::vector<std::string> faults;  // sentences: folders that cannot be read, or hold no recording
+  std::vector<std::string> faults;  // sentences: folders that cannot be read, or hold no recording; pipes in them
+  std::vector<std::string> notes;   // sentences: recordings in folders that are not decoded here
 };
 
 // The recordings that are named, and those below folders that are named. Hidden files and links to folders are passed
@@ -29,8 +30,13 @@ Jobs ListJobs(const std::vector<std::string>& named, const std::string& output, 
 Failure KeepApart(const std::string& settings, std::vector<Job>* jobs);
 
 std::filesystem::path PathOf(const std::string& utf8);
+// A path as it is called from a folder; both may be relative to the working directory.
+std::string PathFrom(const std::string& folder, const std::string& path);
 // ASCII's capital letters as small ones: some disks do not tell them apart.
 std::string SmallLetters(std::string text);
+// A recording's name in a format that has it without folders and suffix: refuses two that would have the same.
+Failure KeepNamesApart(const std::vector<Job>& jobs);
+
 bool Exists(const std::string& path);
 // A file's bytes, "" if it cannot be read.
 std::string Content(const std::string& path);

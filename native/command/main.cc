@@ -36,6 +36,8 @@ class Session {
 
   // Where results are written; by default standard output.
   void Into(ResultsFolder* folder) { folder_ = folder; }
+  // The line that is on the terminal while recordings are recognised.
+  void Beside(LiveLine* progress) { progress_ = progress; }
   // `titled`: whether its name stands above the lines of text.
   Failure Recognize(const Job& job, bool titled);
   Failure Listen(int rate);
@@ -56,6 +58,7 @@ class Session {
   const std::shared_ptr<Stream> stream_;
   Recognition recognition_;
   ResultsFolder* folder_ = nullptr;
+  LiveLine* progress_ = nullptr;
   Job job_;
   bool printed_ = false;  // a result, to standard output
   bool stuck_ = false;
@@ -112,6 +115,9 @@ Failure Session::Finish() {
   if (Failure failure = Keep(*phones)) return failure;
   if (at_once()) return std::nullopt;
   recognition_.duration = stream_->Seconds();
+  if (folder_ != nullptr && options_.format->name == std::string("eaf")) {
+    recognition_.name = PathFrom(PathOf(job_.result).parent_path().u8string(), job_.recording);
+  }
   const Result<std::string> text =
       FormatResult(recognition_, *options_.format, AlphabetAt(0), folder_ != nullptr || !printed_);
   if (!text) return text.error();
@@ -139,6 +145,7 @@ Failure Session::Recognize(const Job& job, bool titled) {
   }
   for (const std::string& problem : {reader->fault(), reader->levels()}) {
     if (problem.empty()) continue;
+    if (progress_ != nullptr) progress_->Clear();
     Say(problem);
     recognition_.problems.push_back(problem);
   }
@@ -148,7 +155,7 @@ Failure Session::Recognize(const Job& job, bool titled) {
 Failure Session::Listen(int rate) {
   auto capture = Capture::Start(rate);
   if (!capture) return capture.error();
-  (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
+  if (!options_.quiet) (void)WriteBytes(STDERR_FILENO, "listening; Ctrl-C ends\n");
   Begin({"microphone", ""});
   LiveLine line(STDERR_FILENO, options_.quiet);
   float samples[kPiece];
@@ -187,10 +194,16 @@ int RecognizeAll(const CommandOptions& options, Session* session) {
     session->Into(folder.get());
   } else if (jobs.size() > 1 && !options.format->joins) {
     WrongUsage("this format holds one recording; give them one by one, or --output DIR");
+  } else if (options.format->name == std::string("ctm")) {
+    if (const Failure failure = KeepNamesApart(jobs)) WrongUsage(failure->message);
+  }
+  for (const std::string& note : listed.notes) {
+    if (!options.quiet) Say(note);
   }
   int status = 0;
   for (const std::string& fault : listed.faults) status = Fail(fault);
   LiveLine line(STDERR_FILENO, options.quiet || options.output.empty());
+  session->Beside(&line);
   std::size_t number = 0;
   for (const Job& job : jobs) {  // one that cannot be read does not keep the others from it
     line.Show(std::to_string(++number) + " of " + std::to_string(jobs.size()) + ": " + job.recording);

@@ -12,7 +12,8 @@ namespace tetraphone {
 constexpr char kDefaultModel[] = "english-int8";
 
 // The file of a model.
-//   named   a path, or the name of a model whose file lies beside this program or in a folder "models" there; "" for
+//   named   a path, or the name of a model whose file lies beside this program, in a folder "models" there, or in
+//           the Python package of which it is a part; "" for
 //           what the variable TETRAPHONE_MODEL names, else for kDefaultModel
 Result<std::string> FindModel(std::string named);
 

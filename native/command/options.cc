@@ -14,6 +14,7 @@
 
 #include "../common/limits.h"
 #include "../common/words.h"
+#include "../decoder/grammar.h"
 #include "../recordings/bytes.h"
 #include "../results/alphabet.h"
 #include "models.h"
@@ -253,6 +254,9 @@ CommandOptions Parse(int count, char** arguments) {
   if (!options.output.empty() && (options.recordings.empty() || pipe)) {
     WrongUsage("--output names results after recordings; give files or folders");
   }
+  StreamOptions together = options.stream;
+  if (!options.grammar.empty()) together.decoder.grammar = std::make_shared<const Grammar>();
+  if (const Failure failure = CheckOptions(together)) WrongUsage(failure->message);
   const Result<std::string> model = FindModel(options.model);
   if (!model) WrongUsage(model.error().message);
   options.model = *model;

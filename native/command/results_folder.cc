@@ -116,7 +116,7 @@ Failure ResultsFolder::Read() {
 }
 
 Result<bool> ResultsFolder::IsDone(const Job& job) const {
-  const std::string result = NameOf(job), recording = FromFolder(job.recording);
+  const std::string result = NameOf(job), recording = JsonText(PathFrom(folder_, job.recording));
   const auto found = known_.find(SmallLetters(result));
   const auto made = StampOf(job.result), now = StampOf(job.recording);
   if (found == known_.end() || !now) return false;
@@ -133,7 +133,7 @@ Result<bool> ResultsFolder::IsDone(const Job& job) const {
 
 void ResultsFolder::Begin(const Job& job) {
   const auto now = StampOf(job.recording);
-  begun_ = {NameOf(job), FromFolder(job.recording)};
+  begun_ = {NameOf(job), JsonText(PathFrom(folder_, job.recording))};
   if (now) begun_ = {begun_.result, begun_.recording, now->size, now->modified, Checksum(job.recording)};
 }
 
@@ -145,16 +145,7 @@ Failure ResultsFolder::Write(const Job& job, const std::string& text) {
 }
 
 std::string ResultsFolder::NameOf(const Job& job) const {
-  return JsonText(PathOf(job.result).lexically_relative(PathOf(folder_)).generic_u8string());
-}
-
-std::string ResultsFolder::FromFolder(const std::string& recording) const {
-  std::error_code unknown;
-  const fs::path whole = fs::absolute(PathOf(recording), unknown).lexically_normal();
-  fs::path folder = fs::absolute(PathOf(folder_), unknown).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // as in "results/"
-  const fs::path relative = whole.lexically_relative(folder);
-  return JsonText((relative.empty() ? whole : relative).generic_u8string());  // empty: on another drive of Windows
+  return JsonText(PathFrom(folder_, job.result));
 }
 
 }  // namespace tetraphone

@@ -41,7 +41,6 @@ class ResultsFolder {
   Failure Read();
   Result<bool> IsDone(const Job& job) const;
   std::string NameOf(const Job& job) const;
-  std::string FromFolder(const std::string& recording) const;
 
   const std::string folder_;
   const FolderLock lock_;

@@ -177,8 +177,11 @@ bool Lexicon::ReadTables(Bytes* bytes) {
 
 Lexicon::Spelling Lexicon::Spell(std::string_view word) const {
   Spelling spelling;
-  for (const char letter : word) {
-    const Place place = places_[static_cast<std::uint8_t>(letter)];
+  constexpr std::string_view kApostrophe = "\xE2\x80\x99";  // as in print
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    const bool printed = word.substr(i, kApostrophe.size()) == kApostrophe;
+    const Place place = places_[static_cast<std::uint8_t>(printed ? '\'' : word[i])];
+    if (printed) i += kApostrophe.size() - 1;
     if (place == 0 || spelling.size() == kLongestWord) return {};
     spelling.push_back(place);
   }

@@ -209,15 +209,29 @@ std::string Srt(const Recognition& recognition, bool) {
   return cues;
 }
 
-// Of ELAN's header: where the sound is, for a recording that is a file.
+#if defined(_WIN32)
+constexpr bool kBackslashes = true;  // between the folders of any path
+#else
+constexpr bool kBackslashes = false;
+#endif
+
+// Of ELAN's header: where the sound is, for a recording that is a file. A relative name is one from the .eaf's folder.
 std::string MediaDescriptor(const std::string& name) {
-  if (name.empty() || name == "-" || name == "microphone") return "";
+  if (name.empty() || name == "-" || name == "microphone" || name == "samples") return "";
   const std::string stem = Stem(name), base = name.substr(name.find_last_of("/\\") + 1);
+  const bool drive = name.size() > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/');
+  const bool share = name.rfind("\\\\", 0) == 0;
+  std::string path = name;
+  if (drive || share || kBackslashes) std::replace(path.begin(), path.end(), '\\', '/');
   std::string suffix = base.substr(stem.size());
   for (char& c : suffix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  const std::string url = name[0] == '/' ? "file://" + UrlPath(name) : "./" + UrlPath(name);
+  const bool absolute = drive || share || name[0] == '/';
+  const std::string relative = (path.rfind("../", 0) == 0 ? "" : "./") + UrlPath(absolute ? base : path);
+  const std::string url = drive   ? "file:///" + path.substr(0, 2) + UrlPath(path.substr(2))
+                          : share ? "file:" + UrlPath(path)
+                                  : absolute ? "file://" + UrlPath(path) : relative;
   return "        <MEDIA_DESCRIPTOR MEDIA_URL=\"" + url + "\" MIME_TYPE=\"" +
-         (suffix == ".wav" ? "audio/x-wav" : "audio/*") + "\" RELATIVE_MEDIA_URL=\"./" + UrlPath(base) + "\"/>\n";
+         (suffix == ".wav" ? "audio/x-wav" : "audio/*") + "\" RELATIVE_MEDIA_URL=\"" + relative + "\"/>\n";
 }
 
 // ELAN's annotations, format 3.0: milliseconds; gaps have none. The date, which the schema wants, is always the same,

@@ -26,7 +26,7 @@ struct Tier {
 };
 
 struct Recognition {
-  std::string name;                        // the recording's, as the system has it
+  std::string name;                        // the recording's, as the system has it; for `eaf`, from the file's folder
   double duration;                         // seconds
   // Formats of one tier take the first. Of tiers "words" and "phones", one behind the other, JSON has the phones within
   // the words that hold them.

@@ -17,7 +17,7 @@ namespace tetraphone {
 // A variable of the environment; nullopt where it is not set.
 std::optional<std::string> Environment(const char* name);
 
-// As fopen.
+// As fopen, but what is read has to be a plain file: a pipe would be waited for.
 std::FILE* OpenFile(const std::string& path, const char* mode);
 
 // A descriptor of binary reading; -1 with errno.

@@ -228,7 +228,7 @@ def test_two_commands_do_not_work_in_one_folder(speech: Path, tmp_path: Path) ->
     from tetraphone.recognition.results import find_format
 
     output = Output(tmp_path / "out", find_format("text"), "arpabet")
-    jobs, _ = batch.find_jobs([str(speech)])
+    jobs, _, _ = batch.find_jobs([str(speech)])
     with (
         results_folder(output, "{}", jobs, False),
         pytest.raises(InputError, match="another process works in"),

@@ -3,9 +3,11 @@
 import asyncio
 import ctypes
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ import soundfile
 
 import tetraphone
 from tetraphone.common.native import failure, library
+from tetraphone.recognition.engine import choose_engine
+from tetraphone.recognition.lexicon import Lexicon
+from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.sound.audio import Samples
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
@@ -136,6 +141,9 @@ def test_results_are_written_in_every_format(alphabet: str, result: tetraphone.R
             assert getattr(result, f"to_{format.name}")(alphabet) == text
         path = tmp_path / f"a{format.suffix}"
         result.save(path, alphabet)
+        if format.name == "eaf":
+            text = replace(result, recording=os.path.relpath(MEASURE, tmp_path)).to_eaf(alphabet)
+            assert f'RELATIVE_MEDIA_URL="{os.path.relpath(MEASURE, tmp_path)}"' in text
         assert path.read_text(encoding="utf-8") == text
     assert len(list(tmp_path.iterdir())) == len(formats())
     assert [line["phone"] for line in json.loads(result.to_json(alphabet))["phones"]] == symbols
@@ -197,10 +205,26 @@ def test_a_closed_model_says_so_and_its_streams_go_on(sound: tuple[Samples, int]
 @pytest.mark.parametrize(
     ("sentence", "wrong"),
     [
-        ("no channel 0.5", lambda model: model.recognize(np.zeros(800), 16000, channel=0.5)),
-        ("no channel '0'", lambda model: model.recognize(np.zeros(800), 16000, channel="0")),
+        ("channel is 0.5; give a whole number", lambda model: model.recognize(np.zeros(800), 16000, channel=0.5)),
+        ("channel is '0'; give a whole number", lambda model: model.recognize(np.zeros(800), 16000, channel="0")),
         ("3 dimensions", lambda model: model.recognize(np.zeros((800, 2, 2)), 16000, channel=0)),
         ("no array of one shape", lambda model: model.recognize([[0.0, 0.0], [0.0]], 16000, channel=0)),
+        ("no channel 2", lambda model: model.recognize(np.zeros((800, 2)), 16000, channel=2)),
+        ("rate is '16000'; give a number", lambda model: model.recognize(np.zeros(800), "16000")),
+        ("channel is '0'; give a whole", lambda model: model.recognize(MEASURE, channel="0")),
+        ("options is {}; give a value of StreamOptions", lambda model: model.recognize(MEASURE, options={})),
+        ("options is 8; give a value of StreamOptions", lambda model: model.stream([], 16000, options=8)),
+        ("the blocks are 5; give a list", lambda model: model.stream(5, 16000)),
+        ("model is 5; give the path of a file", lambda _: tetraphone.load(5)),
+        ("model is b'english-int8'; give the path", lambda _: tetraphone.load(b"english-int8")),
+        ("options is True; give a value", lambda _: tetraphone.load(options=True)),
+        ("the file is 5; give the path of a file", lambda _: Lexicon.load(5)),
+        ("the file is None; give the path of a file", lambda _: Recognizer.load(None)),
+        ("the engine is 5; give a string", lambda _: choose_engine(5)),
+        ("format is None; give a string", lambda model: model.recognize(np.zeros(800), 16000).to(None)),
+        ("alphabet is 1; give a string", lambda model: model.recognize(np.zeros(800), 16000).to_csv(1)),
+        ("alphabet is 1; give a string", lambda model: model.recognize(np.zeros(800), 16000).in_alphabet(1)),
+        ("path is 5; give the path of a file", lambda model: model.recognize(np.zeros(800), 16000).save(5)),
         ("one array", lambda model: model.stream(np.zeros((800, 2)), 16000)),
         ("no alphabet sampa", lambda model: model.recognize(np.zeros(800), 16000).in_alphabet("sampa")),
     ],
@@ -233,3 +257,40 @@ def test_a_channel_of_an_array_by_any_whole_number(sound: tuple[Samples, int], m
     assert model.recognize(both, rate, channel=np.int64(1)).phones == model.recognize(samples, rate).phones
     for empty in (np.zeros(0), np.zeros((0, 2))):
         assert model.recognize(empty, rate, channel=0).phones == ()
+
+
+def test_channels_that_cancel_and_integers_are_told_of_arrays_too(
+    sound: tuple[Samples, int], model: tetraphone.Model
+) -> None:
+    samples, rate = sound
+    assert model.recognize(samples, rate).problems == ()
+    (opposite,) = model.recognize(np.stack([samples, -samples], 1), rate).problems
+    assert opposite.startswith("the array has channels that cancel out (opposite phase)")
+    (integers,) = model.recognize(samples * 32768, rate).problems
+    assert integers.startswith("the array has samples")
+    assert model.recognize(np.stack([samples, -samples], 1), rate, channel=1).problems == ()
+
+
+def test_words_may_have_the_apostrophe_of_print() -> None:
+    with Lexicon.load() as lexicon:
+        assert lexicon.find("don\u2019t") == lexicon.find("don't") != []
+        assert lexicon.guess("blorp\u2019s") == lexicon.guess("blorp's") != ()
+        assert lexicon.find("don\u2018t") == []
+        with pytest.raises(tetraphone.InputError, match="the word is 5; give a string"):
+            lexicon.find(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "relative"),
+    [
+        ("C:\\x y\\a.wav", "file:///C:/x%20y/a.wav", "./a.wav"),
+        ("\\\\server\\share\\a.wav", "file://server/share/a.wav", "./a.wav"),
+        ("/x/a.wav", "file:///x/a.wav", "./a.wav"),
+        ("x/a.wav", "./x/a.wav", "./x/a.wav"),
+        ("../x/a.wav", "../x/a.wav", "../x/a.wav"),
+    ],
+)
+def test_elan_is_told_where_the_sound_is(name: str, url: str, relative: str) -> None:
+    written = tetraphone.Recognition(name, 1.0, ()).to_eaf()
+    assert f'MEDIA_URL="{url}" MIME_TYPE="audio/x-wav" RELATIVE_MEDIA_URL="{relative}"/>' in written
+    assert "MEDIA_DESCRIPTOR" not in tetraphone.Recognition("samples", 1.0, ()).to_eaf()

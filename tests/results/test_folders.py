@@ -94,8 +94,12 @@ def test_a_result_in_a_folder_is_that_of_standard_output(name: str, model: Path,
     recording = write_wav(tmp_path / "a.b.wav")
     printed = run(model, "-f", name, recording)
     assert run(model, "-f", name, "-o", tmp_path / "out", recording).stdout == ""
-    written = tmp_path / "out" / f"a.b{SUFFIXES[name]}"
-    assert written.read_text(encoding="utf-8") == printed.stdout != ""
+    written = (tmp_path / "out" / f"a.b{SUFFIXES[name]}").read_text(encoding="utf-8")
+    if name == "eaf":  # which says where the sound is from where it lies itself
+        written = written.replace('_URL="../a.b.wav"', '_URL="./a.b.wav"').replace(
+            'MEDIA_URL="./', f'MEDIA_URL="file://{tmp_path}/', 1
+        )
+    assert written == printed.stdout != ""
 
 
 def test_tables_of_several_recordings_have_one_header(model: Path, tmp_path: Path) -> None:

@@ -5,64 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
-import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from checkpoints import energy_program
 
-from tetraphone.commands.main import main
 from tetraphone.common.files import locked
 
-COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
-RATE = 16000
 Recognize = Callable[..., tuple[int, str]]
-"""Takes arguments; gives the exit status and what is said on standard error."""
+WriteWav = Callable[[Path, float], Path]
+COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
 TWO = [("c++", "c++"), ("c++", "python"), ("python", "c++"), ("python", "python")]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Hears P0 wherever there is sound."""
-    path = tmp_path_factory.mktemp("folders") / "energy.pte"
-    path.write_bytes(energy_program())
-    return path
-
-
-@pytest.fixture
-def commands(model: Path, capfd: pytest.CaptureFixture[str]) -> dict[str, Recognize]:
-    def compiled(*arguments: object) -> tuple[int, str]:
-        done = subprocess.run([COMMAND, "--model", model, *map(str, arguments)], capture_output=True, text=True)
-        return done.returncode, done.stderr
-
-    def python(*arguments: object) -> tuple[int, str]:
-        capfd.readouterr()
-        try:
-            code = main(["recognize", "--model", str(model), "--quiet", *map(str, arguments)])
-        except SystemExit as stop:
-            code = int(str(stop.code))
-        return code, capfd.readouterr().err
-
-    return {"c++": compiled, "python": python}
-
-
-@pytest.fixture(params=["c++", "python"])
-def recognize(request: pytest.FixtureRequest, commands: dict[str, Recognize]) -> Recognize:
-    return commands[request.param]
-
-
-def write_wav(path: Path, start: float) -> Path:
-    """Half a second of silence with a tenth of noise: files of one size."""
-    sound = np.zeros(RATE // 2, "<i2")
-    first = round(start * RATE)
-    sound[first : first + RATE // 10] = np.random.default_rng(0).integers(-3000, 3000, RATE // 10)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, RATE, 0, "NONE", ""))
-        file.writeframes(sound.tobytes())
-    return path
 
 
 def begins(result: Path) -> float:
@@ -82,7 +35,7 @@ def marked(result: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_a_result_of_another_recording_is_never_taken(
-    first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
+    write_wav: WriteWav, first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
 ) -> None:
     one, other = write_wav(tmp_path / "x" / 'ä "1".wav', 0.1), write_wav(tmp_path / "y" / 'ä "1".wav', 0.3)
     os.utime(other, ns=(one.stat().st_atime_ns, one.stat().st_mtime_ns))  # as in an archive
@@ -100,7 +53,7 @@ def test_a_result_of_another_recording_is_never_taken(
     assert commands[first](one, "--output", out)[0] == 1
 
 
-def test_the_other_recording_is_named(recognize: Recognize, tmp_path: Path) -> None:
+def test_the_other_recording_is_named(write_wav: WriteWav, recognize: Recognize, tmp_path: Path) -> None:
     one, other = write_wav(tmp_path / "x" / "a.wav", 0.1), write_wav(tmp_path / "y" / "A.wav", 0.3)
     assert recognize(one, write_wav(tmp_path / "x" / "b.wav", 0), "--output", tmp_path / "out")[0] == 0
     code, says = recognize(other, "--output", tmp_path / "out")
@@ -113,7 +66,12 @@ def test_the_other_recording_is_named(recognize: Recognize, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_what_is_moved_or_called_from_elsewhere_is_left(
-    first: str, second: str, commands: dict[str, Recognize], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write_wav: WriteWav,
+    first: str,
+    second: str,
+    commands: dict[str, Recognize],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_wav(tmp_path / "here/speech/a.wav", 0.1)
     monkeypatch.chdir(tmp_path)
@@ -130,7 +88,7 @@ def test_what_is_moved_or_called_from_elsewhere_is_left(
 
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_a_changed_recording_is_recognised_again(
-    first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
+    write_wav: WriteWav, first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
 ) -> None:
     recording, result = write_wav(tmp_path / "a.wav", 0.1), tmp_path / "out/a.txt"
     assert commands[first](recording, "--output", tmp_path / "out")[0] == 0
@@ -143,7 +101,9 @@ def test_a_changed_recording_is_recognised_again(
         assert commands[first](recording, "--output", tmp_path / "out") == (0, "")
 
 
-def test_what_other_options_left_is_not_taken_for_a_result(recognize: Recognize, tmp_path: Path) -> None:
+def test_what_other_options_left_is_not_taken_for_a_result(
+    write_wav: WriteWav, recognize: Recognize, tmp_path: Path
+) -> None:
     """As when `--overwrite` was interrupted: the settings are new, a result is not."""
     folder = write_wav(tmp_path / "speech/a.wav", 0.1).parent
     write_wav(folder / "b.wav", 0.2)
@@ -155,7 +115,9 @@ def test_what_other_options_left_is_not_taken_for_a_result(recognize: Recognize,
     assert begins(out / "b.txt") == 0.2
 
 
-def test_damage_to_what_is_remembered_costs_time_alone(recognize: Recognize, tmp_path: Path) -> None:
+def test_damage_to_what_is_remembered_costs_time_alone(
+    write_wav: WriteWav, recognize: Recognize, tmp_path: Path
+) -> None:
     recording, out = write_wav(tmp_path / "a.wav", 0.1), tmp_path / "out"
     assert recognize(recording, "--output", out)[0] == 0
     remembered = out / "tetraphone.recordings"
@@ -177,7 +139,7 @@ def test_damage_to_what_is_remembered_costs_time_alone(recognize: Recognize, tmp
         assert remembered.read_bytes().splitlines()[-1] == whole.splitlines()[0]
 
 
-def test_a_folder_belongs_to_one_process(recognize: Recognize, tmp_path: Path) -> None:
+def test_a_folder_belongs_to_one_process(write_wav: WriteWav, recognize: Recognize, tmp_path: Path) -> None:
     recording, out = write_wav(tmp_path / "a.wav", 0.1), tmp_path / "out"
     (out / "deep").mkdir(parents=True)
     with locked(out):
@@ -192,7 +154,9 @@ def test_a_folder_belongs_to_one_process(recognize: Recognize, tmp_path: Path) -
     assert sorted(path.name for path in out.iterdir()) == ["a.txt", "deep", "tetraphone.json", "tetraphone.recordings"]
 
 
-def test_the_compiled_command_keeps_others_out(model: Path, tmp_path: Path, commands: dict[str, Recognize]) -> None:
+def test_the_compiled_command_keeps_others_out(
+    write_wav: WriteWav, model: Path, tmp_path: Path, commands: dict[str, Recognize]
+) -> None:
     pipe, out = tmp_path / "a.wav", tmp_path / "out"
     os.mkfifo(pipe)
     with subprocess.Popen([COMMAND, "--model", model, "--output", out, pipe]) as process:
@@ -207,7 +171,7 @@ def test_the_compiled_command_keeps_others_out(model: Path, tmp_path: Path, comm
 
 @pytest.mark.parametrize(("first", "second"), TWO)
 def test_a_pipe_is_recognised_each_time(
-    first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
+    write_wav: WriteWav, first: str, second: str, commands: dict[str, Recognize], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     assert commands[first](write_wav(tmp_path / "a.wav", 0.1), "--output", out)[0] == 0

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from tetraphone.common.errors import InputError, typed
-from tetraphone.common.files import revision, write_atomically
+from tetraphone.common.files import check_plain, revision, write_atomically
 from tetraphone.common.native import check_phones
 from tetraphone.common.phones import ARPABET
 from tetraphone.recognition.confidence import Confidence
@@ -191,6 +191,7 @@ def read_content(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is missing, damaged, not a checkpoint or of another format.
     """
+    check_plain(path, "the checkpoint")
     try:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()

@@ -32,7 +32,16 @@ std::optional<std::string> Environment(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-std::FILE* OpenFile(const std::string& path, const char* mode) { return std::fopen(path.c_str(), mode); }
+std::FILE* OpenFile(const std::string& path, const char* mode) {
+  if (mode[0] != 'r') return std::fopen(path.c_str(), mode);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  if (file < 0) return nullptr;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) return fdopen(file, mode);
+  close(file);
+  errno = EINVAL;
+  return nullptr;
+}
 
 int OpenToRead(const std::string& path) { return open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 

@@ -5,6 +5,7 @@
 #include <io.h>
 #include <locale.h>
 #include <stdlib.h>
+#include <sys/locking.h>
 #include <sys/stat.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
