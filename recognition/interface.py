@@ -172,7 +172,7 @@ class Model:
         with self.recognizer.stream(how) as stream:
             stream.accept(samples, hertz)
             stream.finish()
-            fault = level_fault(np.asarray(recording, np.float32))
+            fault = level_fault(np.asarray(samples, np.float32))
             problems = (f"the array {fault}",) if fault else ()
             return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()), problems)
 
