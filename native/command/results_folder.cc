@@ -99,7 +99,8 @@ Failure ResultsFolder::Read() {
     std::string_view line(content.data() + at, end - at);
     at = end + 1;
     // Within a string of JSON no quote is without its \ and so none of these names.
-    const std::size_t recording = line.find(std::string("\"") + kRecording), size = line.find(std::string("\"") + kSize);
+    const std::size_t recording = line.find(std::string("\"") + kRecording);
+    const std::size_t size = line.find(std::string("\"") + kSize);
     constexpr std::size_t kStart = sizeof kResult - 1, kMiddle = sizeof kRecording - 1;
     if (line.substr(0, kStart) != kResult || recording == line.npos || size == line.npos || size < recording) continue;
     Source source;

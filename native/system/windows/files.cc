@@ -78,7 +78,8 @@ std::optional<FileStamp> StampOf(const std::string& path) {
 
 Result<std::optional<FolderLock>> FolderLock::Take(const std::string& folder) {
   const std::string path = folder + "/.lock";
-  FolderLock lock(path, _wopen(Wide(path).c_str(), _O_RDWR | _O_CREAT | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE));
+  const int flags = _O_RDWR | _O_CREAT | _O_BINARY | _O_NOINHERIT;
+  FolderLock lock(path, _wopen(Wide(path).c_str(), flags, _S_IREAD | _S_IWRITE));
   if (lock.file_ < 0) return Error{ErrorCode::kUnreadable, std::strerror(errno)};
   if (_locking(lock.file_, _LK_NBLCK, 1) == 0) return std::optional<FolderLock>(std::move(lock));
   _close(std::exchange(lock.file_, -1));
