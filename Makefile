@@ -112,15 +112,16 @@ recognizer-tests: setup
 build/fuzz/ready: $(NATIVE)
 	$(RECOGNIZER) -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DTETRAPHONE_FUZZ=ON \
 	  -DTETRAPHONE_SANITIZE=address,undefined
-	$(BIN)/cmake --build build/fuzz --target chunks_fuzz lexicon_fuzz model_fuzz program_fuzz wav_fuzz mutations
+	$(BIN)/cmake --build build/fuzz --target align_fuzz chunks_fuzz lexicon_fuzz model_fuzz program_fuzz wav_fuzz mutations
 	touch $@
 
 # An hour for each target; what it finds is left in build/fuzz.
 FUZZ_SECONDS ?= 3600
 fuzz: setup build/fuzz/ready
-	for target in wav program model chunks lexicon; do \
+	for target in wav program model chunks lexicon align; do \
 	  mkdir -p build/fuzz/$$target; seeds=$$target; test $$target != program || seeds=model; \
-	  TETRAPHONE_FUZZ_MODEL=tests/native/fuzz/corpus/model/qlstm-int8.pte build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
+	  TETRAPHONE_FUZZ_MODEL=tests/native/fuzz/corpus/model/qlstm-int8.pte \
+	  TETRAPHONE_FUZZ_LEXICON=models/english.lexicon build/fuzz/$${target}_fuzz -max_total_time=$(FUZZ_SECONDS) \
 	  -artifact_prefix=build/fuzz/ build/fuzz/$$target tests/native/fuzz/corpus/$$seeds || exit 1; done
 
 arm-recognizer: setup

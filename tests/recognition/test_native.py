@@ -19,6 +19,7 @@ from checkpoints import energy_program, make_checkpoint
 from tetraphone.evaluation.models import load_model
 from tetraphone.evaluation.recognize import recognize
 from tetraphone.export.writer import export
+from tetraphone.recognition.lexicon import SHIPPED
 from tetraphone.sound.audio import Samples, read_recording
 from tetraphone.sound.features import FeatureOptions
 
@@ -160,13 +161,14 @@ def test_two_hours(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks", "lexicon"])
+@pytest.mark.parametrize("target", ["wav", "program", "model", "chunks", "lexicon", "align"])
 def test_fuzz_targets_run_clean_over_their_corpora(target: str, tmp_path: Path) -> None:
     """A short run; `make fuzz` is the long one."""
     fuzz = program("fuzz", f"{target}_fuzz")
     seeds = tmp_path / "corpus"
     shutil.copytree(FUZZ / "corpus" / target.replace("program", "model"), seeds)
-    environment = {**os.environ, "TETRAPHONE_FUZZ_MODEL": str(FUZZ / "corpus/model/qlstm-int8.pte")}
+    files = {"MODEL": FUZZ / "corpus/model/qlstm-int8.pte", "LEXICON": SHIPPED}
+    environment = {**os.environ, **{f"TETRAPHONE_FUZZ_{name}": str(path) for name, path in files.items()}}
     limits = ("-max_total_time=15", "-timeout=20", "-rss_limit_mb=1024", f"-artifact_prefix={tmp_path}/")
     # By a shell: libFuzzer's count of memory starts with that of the process which forked it, and pytest's is large.
     done = run("sh", "-c", '"$@"; exit $?', "sh", fuzz, *limits, seeds, env=environment)

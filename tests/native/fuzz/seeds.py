@@ -1,4 +1,4 @@
-"""Writes the seeds of the fuzz targets `model`, `chunks` and `lexicon`: small models, few samples, few words.
+"""Writes the seeds of the fuzz targets `model`, `chunks`, `lexicon` and `align`: small models, few samples, few words.
 
 python tests/native/fuzz/seeds.py
 """
@@ -22,7 +22,7 @@ VOWELS = ("AE1", "EH1", "IH1", "AA1", "AH1")
 
 
 def main() -> None:
-    for name in ("model", "chunks", "lexicon"):
+    for name in ("model", "chunks", "lexicon", "align"):
         (CORPUS / name).mkdir(parents=True, exist_ok=True)
     features = FeatureOptions(bands=4, stack=1, stride=1)
     for number_format in FORMATS:
@@ -40,6 +40,15 @@ def main() -> None:
         (CORPUS / "chunks" / f"rate-{rate}").write_bytes(b"".join(operations))
     words = {f"b{letter}x": (("B", vowel, "K", "S"),) for letter, vowel in zip("aeiou", VOWELS, strict=True)}
     sealed = pack({**words, "a": (("AH0",), ("EY1",)), "o'clock": (("AH0", "K", "L", "AA1", "K"),)})
+    texts = {
+        "words": (b"\x05", "The cat, k\u2019back!"),
+        "phones": (b"\x46", "K AE1 T | S IY"),
+        "digits": (b"\x01", "5 %"),
+    }
+    for name, (how, text) in texts.items():
+        scores = draw.integers(0, 256, 11 * 60).astype(np.uint8).tobytes()
+        own = b";;; own\ncat K AE1 T # \ncat(2) K AH T\nk'back\t0.99\tK B AE K\nthe T AH\n"
+        (CORPUS / "align" / name).write_bytes(how + text.encode() + b"\0" + own + b"\0" + scores.replace(b"\0", b"\1"))
     (CORPUS / "lexicon" / "few").write_bytes(sealed[9:-4])  # without magic, version and checksum
 
 
