@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkpoints import make_checkpoint
 
 from tetraphone.commands.main import main
 from tetraphone.common.extras import EXTRA_OF
+from tetraphone.export.writer import export
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -32,6 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "recordings").mkdir()
     for name in ("speech.wav", "recordings/one.wav", "recordings/two.wav"):
         shutil.copy(MEASURE, tmp_path / name)
+    for name in ("one.lab", "two.txt"):
+        (tmp_path / "recordings" / name).write_text("She sells sea shells; he thinks of thin ships.\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -46,9 +50,12 @@ def test_there_are_snippets() -> None:
     "page", sorted(page for page, snippets in SNIPPETS.items() if snippets and page not in CHECKED_ALONE)
 )
 def test_the_snippets_of_a_page_run_one_after_another(
-    page: str, folder: Path, capfd: pytest.CaptureFixture[str]
+    page: str, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: dict[str, object] = {"__name__": page}
+    if page == "align":
+        export(make_checkpoint("int8", aligner=True), folder / "model.pte")
+        monkeypatch.setenv("TETRAPHONE_MODEL", str(folder / "model.pte"))
     for language, text in SNIPPETS[page]:
         if language == "python":
             exec(compile(text, page, "exec"), names)
