@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -74,10 +75,20 @@ def _stamp(path: Path) -> list[int]:
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
 
 
+def code_text(source: str) -> str:
+    """What code does, whatever its comments and layout, in the words of Python 3.11 in later versions too."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if not getattr(node, "type_params", True):
+            del node.type_params  # type: ignore[attr-defined]  # 3.12 has it of each function, mostly without any
+    shown: dict[str, Any] = {} if sys.version_info < (3, 13) else {"show_empty": True}
+    return ast.dump(tree, **shown)
+
+
 @cache
 def code_digest(*modules: ModuleType) -> str:
     """SHA-256 of what modules' code does, whatever its comments and layout: it stands for every constant in it."""
-    code = [ast.dump(ast.parse(inspect.getsource(module))) for module in modules]
+    code = [code_text(inspect.getsource(module)) for module in modules]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()
 
 
