@@ -82,7 +82,7 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no checkpoint .*absent\.pt"):
         load_checkpoint(tmp_path / "absent.pt")
-    with pytest.raises(InputError, match="not a checkpoint"):
+    with pytest.raises(InputError, match=f"cannot read the checkpoint {tmp_path}: it is a folder"):
         load_checkpoint(tmp_path)
 
 
