@@ -24,7 +24,7 @@ from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TIME_DIGITS
 from tetraphone.sound.audio import Samples, open_sound
 
-from .handle import Handle, checked, path_bytes
+from .handle import Handle, checked, library_text, path_bytes
 from .lexicon import Lexicon
 from .model import BoundedSpectrogram
 from .recognizer import Recognizer, empty
@@ -251,13 +251,7 @@ class AlignmentStream(SoundStream):
         return list(items)
 
     def _text(self, function: str, index: int) -> str:
-        room = ROOM
-        while True:
-            text = ctypes.create_string_buffer(room)
-            size = checked(self._call(function, ctypes.c_size_t(index), text, ctypes.c_size_t(room)))
-            if size < room:
-                return text.raw[:size].decode("utf-8", "surrogateescape")
-            room = size + 1
+        return library_text(ROOM, self._call, function, ctypes.c_size_t(index))
 
     def _phone(self, item: Any) -> AlignedPhone:
         start, end = round(item.start, TIME_DIGITS), round(item.end, TIME_DIGITS)

@@ -4,7 +4,7 @@ import ctypes
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tetraphone.common.errors import InputError, typed
 from tetraphone.common.native import failure, library
@@ -23,6 +23,20 @@ def checked(number: int) -> int:
     if number < 0:
         raise failure()
     return number
+
+
+def library_text(room: int, function: Any, *arguments: Any) -> str:
+    """The text that a function of the library writes into a buffer of `room` bytes, or of as many as it needs.
+
+    Raises:
+        InputError: the function fails.
+    """
+    while True:
+        text = ctypes.create_string_buffer(room)
+        size = checked(function(*arguments, text, ctypes.c_size_t(room)))
+        if size < room:  # some functions end the text with a 0
+            return text.raw[:size].decode("utf-8", "surrogateescape")
+        room = size + 1
 
 
 class Handle:

@@ -5,14 +5,13 @@ with Lexicon.load() as lexicon:
     lexicon.guess("blorp")  # ("B", "L", "AO1", "R", "P")
 """
 
-import ctypes
 from pathlib import Path
 from typing import Self
 
 from tetraphone.common.errors import typed
 from tetraphone.common.native import failure, library
 
-from .handle import Handle, checked, path_bytes
+from .handle import Handle, checked, library_text, path_bytes
 
 SHIPPED = Path(__file__).parent.parent / "models" / "english.lexicon"
 ROOM = 4096
@@ -55,11 +54,4 @@ class Lexicon(Handle):
         text = typed("the word", str, word).lower().encode("utf-8", "surrogatepass")
         if b"\0" in text:
             return ""
-        ask = getattr(library(), f"tetraphone_lexicon_{function}")
-        size = ROOM
-        while True:
-            lines = ctypes.create_string_buffer(size)
-            needed = checked(ask(self._handle, text, lines, ctypes.c_size_t(size)))
-            if needed < size:
-                return lines.value.decode("ascii")
-            size = needed + 1
+        return library_text(ROOM, getattr(library(), f"tetraphone_lexicon_{function}"), self._handle, text)

@@ -11,9 +11,10 @@ from typing import Any
 
 from tetraphone.common.errors import InputError, typed
 from tetraphone.common.files import write_atomically
-from tetraphone.common.native import failure, library
+from tetraphone.common.native import library
 from tetraphone.common.phones import TimedPhone
 
+from .handle import library_text
 from .recognizer import StreamOptions
 
 ARPABET = "arpabet"
@@ -77,7 +78,7 @@ class Result:
         result = _Result(ctypes.sizeof(_Result), name, self.duration, rows, len(rows), lines, len(lines))
         names = typed("format", str, format).encode(), typed("alphabet", str, alphabet).encode(), ctypes.c_int(first)
         room = 4096 + ROOM * count
-        return _written(room, library().tetraphone_format_result, ctypes.byref(result), *names)
+        return library_text(room, library().tetraphone_format_result, ctypes.byref(result), *names)
 
     def to_json(self, alphabet: str = ARPABET) -> str:
         """An object: recording, duration (seconds), the intervals with label, start and end, problems."""
@@ -246,19 +247,7 @@ def settings_text(model: Path, options: StreamOptions, channel: int | None, alph
     how = options.native(False, False)
     how.channel = -1 if channel is None else channel
     names = os.fsencode(model), ctypes.byref(how), alphabet.encode()
-    return _written(4096, library().tetraphone_settings_text, *names)
-
-
-def _written(room: int, function: Any, *arguments: Any) -> str:
-    """The text that a function of the library writes into a buffer of `room` bytes, or of as many as it needs."""
-    while True:
-        text = ctypes.create_string_buffer(room)
-        size: int = function(*arguments, text, ctypes.c_size_t(room))
-        if size < 0:
-            raise failure()
-        if size <= room:
-            return text.raw[:size].decode("utf-8", "surrogateescape")
-        room = size
+    return library_text(4096, library().tetraphone_settings_text, *names)
 
 
 @cache
