@@ -139,10 +139,16 @@ foreign-tests: setup
 	$(BIN)/pytest -q tests/native/foreign
 
 # The package for browsers and Node in build/web/tetraphone, by zig; the tests of it are Python's (tests/web).
-web: setup
+web: setup build/web-tools/ready
 	$(MAKE) --no-print-directory foreign TARGETS=wasm32-wasi
 	@if command -v node > /dev/null; then node web/assemble.mjs build/foreign/wasm32-wasi/tetraphone.wasm build/web/tetraphone; \
 	else echo "skipped: the package for browsers, since node is missing (Debian: nodejs)"; fi
+
+# What the tests of the package and of the page use.
+build/web-tools/ready: tests/web/package.json
+	mkdir -p build/web-tools && cp tests/web/package.json build/web-tools/
+	@if npm install --silent --no-audit --no-fund --prefix build/web-tools > build/web-tools/npm.log 2>&1; then touch $@; \
+	else echo "skipped: the tests of the package's types and of its page, since npm is missing or cannot install"; fi
 
 # The kernels in WebAssembly, in Node.
 wasm-tests: setup

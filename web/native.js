@@ -13,7 +13,7 @@ export async function bytesOf(source) {
   if (source instanceof Uint8Array) return source;
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-  if (typeof Blob !== "undefined" && source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
+  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   const url = new URL(source, globalThis.location?.href ?? `file://${globalThis.process?.cwd()}/`);
   if (url.protocol === "file:") {
     const files = "node:fs/promises";  // not named in the call, or bundlers for browsers would look for it
@@ -157,6 +157,43 @@ export class Native {
   number(kind, at) {
     if (kind === "Real") return this.view.getFloat64(at, true);
     return kind === "Bytes" ? Number(this.view.getBigUint64(at, true)) : this.view.getInt32(at, true);
+  }
+
+  /**
+   * Calls `use` with the blocks of a WAV file as one channel (-1: the mean of all), and with a function that tells,
+   * behind them, what is wrong with it.
+   */
+  withWav(bytes, name, channel, use) {
+    const { tetraphone_wav_open, tetraphone_wav_rate, tetraphone_wav_read, tetraphone_wav_problem,
+      tetraphone_wav_close } = this.exports;
+    this.files.set(name, bytes);
+    let wav = 0n;
+    try {
+      wav = this.handle(this.withTexts([name], (at) => tetraphone_wav_open(at, channel)));
+      const rate = this.checked(tetraphone_wav_rate(wav)), most = 16384;
+      const read = () => this.withMemory([4 * most], (at) => {
+        const count = this.checked(tetraphone_wav_read(wav, at, most));
+        return new Float32Array(this.exports.memory.buffer, at, count).slice();
+      });
+      const blocks = function* () {
+        for (let samples = read(); samples.length > 0; samples = read()) yield { samples, rate, channels: 1 };
+      };
+      const problems = () => this.texts((index, at, room) => tetraphone_wav_problem(wav, index, at, room));
+      return use(blocks(), problems);
+    } finally {
+      if (wav !== 0n) tetraphone_wav_close(wav);
+      this.files.set(name, null);
+    }
+  }
+
+  /** The texts that a function copies, until it copies none. */
+  texts(copy) {
+    const room = 1024;
+    return this.withMemory([room], (at) => {
+      const found = [];
+      while (this.checked(copy(found.length, at, room)) > 0) found.push(this.text(at));
+      return found;
+    });
   }
 
   /** The phones that one call gives, at most PIECE. */

@@ -2,6 +2,8 @@
 
 import { TetraphoneError } from "./error.js";
 import { Native, bytesOf } from "./native.js";
+import { alphabetsOf, formatsOf, written } from "./results.js";
+import { channelsOf, decoded, interleaved } from "./sound.js";
 
 const SYMBOL_BYTES = 64;
 const BLOCK = 16384;  // frames of a recording that are recognised at a time
@@ -71,20 +73,38 @@ export class Recognizer {
     }
   }
 
+  /** How results can be written: name, suffix of a file, help, joins. */
+  get formats() {
+    return formatsOf(this.#native);
+  }
+
+  /** In what alphabets, the model's own first. */
+  get alphabets() {
+    return alphabetsOf(this.#native);
+  }
+
   /**
-   * The phones of a whole recording: an AudioBuffer, or samples in [-1, 1] of one channel, at the model's rate unless
-   * `rate` says otherwise.
+   * The phones of a whole recording: a Blob of any kind that the browser decodes (a WAV file by the library's own
+   * reader), an AudioBuffer, or samples in [-1, 1] of one channel, at the model's rate unless `rate` says otherwise.
    */
-  recognize(sound, { rate = this.info.sample_rate, ...options } = {}) {
-    const channels = sound instanceof Float32Array
-      ? [sound]
-      : Array.from({ length: sound.numberOfChannels }, (_, channel) => sound.getChannelData(channel));
+  async recognize(sound, { rate = this.info.sample_rate, ...options } = {}) {
+    const recording = sound.name ?? "";
+    if (!(sound instanceof Blob)) return { recording, ...this.#heard(sound, rate, options) };
+    try {
+      return { recording, ...this.#heardWav(await bytesOf(sound), recording || "that was given", options) };
+    } catch (error) {
+      const buffer = await decoded(sound, this.info.sample_rate, error);
+      return { recording, ...this.#heard(buffer, buffer.sampleRate, options) };
+    }
+  }
+
+  /** Feeds a new stream with blocks {samples, rate, channels} of `blocks`. */
+  #fed(blocks, options) {
     const stream = this.stream(options);
     try {
       const phones = [];
-      for (let first = 0; first < channels[0].length; first += BLOCK) {
-        const pieces = channels.map((channel) => channel.subarray(first, first + BLOCK));
-        stream.accept(interleaved(pieces), sound.sampleRate ?? rate, channels.length);
+      for (const { samples, rate, channels } of blocks) {
+        stream.accept(samples, rate, channels);
         phones.push(...stream.poll());
       }
       stream.finish();
@@ -94,13 +114,47 @@ export class Recognizer {
       stream.close();
     }
   }
-}
 
-function interleaved(channels) {
-  if (channels.length === 1) return channels[0];
-  const samples = new Float32Array(channels.length * channels[0].length);
-  channels.forEach((channel, c) => channel.forEach((sample, i) => (samples[i * channels.length + c] = sample)));
-  return samples;
+  #heard(sound, given, options) {
+    const channels = channelsOf(sound), rate = sound.sampleRate ?? given;
+    function* blocks() {
+      for (let first = 0; first < channels[0].length; first += BLOCK) {
+        const pieces = channels.map((channel) => channel.subarray(first, first + BLOCK));
+        yield { samples: interleaved(pieces), rate, channels: channels.length };
+      }
+    }
+    return { ...this.#fed(blocks(), options), problems: [] };
+  }
+
+  #heardWav(bytes, name, { channel = -1, ...options }) {
+    return this.#native.withWav(bytes, name, channel, (blocks, problems) => {
+      const heard = this.#fed(blocks, options);
+      return { ...heard, problems: problems() };
+    });
+  }
+
+  /**
+   * What is heard as it comes: after each of these blocks of samples (a microphone, or anything for `for await`) an
+   * update, whose `phones` are the new final ones.
+   */
+  async *listen(source, { rate = source.rate ?? this.info.sample_rate, ...options } = {}) {
+    const stream = this.stream(options);
+    try {
+      for await (const samples of source) {
+        stream.accept(samples, rate);
+        yield { ...stream.update(), lost: source.lost ?? 0 };
+      }
+      stream.finish();
+      yield { ...stream.update(), lost: source.lost ?? 0 };
+    } finally {
+      stream.close();
+    }
+  }
+
+  /** A recognition as text, in one of `formats`; `first` false leaves out what only begins a file. */
+  write(recognition, format, { alphabet = this.alphabets[0], first = true } = {}) {
+    return written(this.#native, recognition, format, alphabet, first);
+  }
 }
 
 export class Stream {
@@ -163,6 +217,13 @@ export class Stream {
   #phones(name) {
     return this.#native.phones(name, this.#handle)
       .map(({ index, ...times }) => ({ phone: this.#recognizer.phones[index], ...times }));
+  }
+
+  /** All that is new, after some sound: final phones, provisional ones, bands and scores where they are kept. */
+  update() {
+    const { seconds, paused } = this;
+    const [phones, provisional, bands, scores] = [this.poll(), this.provisional(), this.bands(), this.scores()];
+    return { phones, provisional, seconds, paused, bands, scores };
   }
 
   /** Whether the speaker pauses. */

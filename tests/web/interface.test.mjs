@@ -1,0 +1,114 @@
+// The package in Node: node --test, with TETRAPHONE_PACKAGE, TETRAPHONE_MODEL and TETRAPHONE_RECORDING, a WAV file of 16
+// bits at 16 kHz.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const { TETRAPHONE_PACKAGE: folder, TETRAPHONE_MODEL: model, TETRAPHONE_RECORDING: recording } = process.env;
+const { Recognizer, TetraphoneError } = await import(pathToFileURL(`${folder}/index.js`));
+const address = pathToFileURL(model);
+const bytes = readFileSync(recording);
+const samples = Float32Array.from({ length: (bytes.length - 44) / 2 }, (_, i) => bytes.readInt16LE(44 + 2 * i) / 32768);
+const recognizer = await Recognizer.load(address);
+const whole = await recognizer.recognize(samples);
+const fails = (code, message) => (error) =>
+  error instanceof TetraphoneError && error.code === code && message.test(error.message);
+
+test("a model is loaded from an address, bytes, and a Blob", async () => {
+  const content = readFileSync(model);
+  for (const source of [address.href, content, content.buffer.slice(content.byteOffset), new Blob([content])]) {
+    assert.deepEqual((await Recognizer.load(source)).info, recognizer.info);
+  }
+  assert.equal(recognizer.info.file_bytes, content.length);
+  assert.equal(recognizer.phones.length, recognizer.info.phones);
+});
+
+test("a recording is the same in every form", async () => {
+  assert.ok(whole.phones.length > 10 && whole.phones.every(({ phone }) => recognizer.phones.includes(phone)));
+  const buffer = { sampleRate: 16000, numberOfChannels: 2, getChannelData: () => samples };
+  const found = await recognizer.recognize(new File([bytes], "said.wav"));
+  assert.deepEqual(found, { ...whole, recording: "said.wav" });
+  assert.deepEqual(await recognizer.recognize(buffer), whole);
+  assert.deepEqual(await recognizer.recognize({ sampleRate: 16000, channels: [samples] }), whole);
+});
+
+test("what is wrong with a recording is said", async () => {
+  const cut = await recognizer.recognize(new File([bytes.subarray(0, 20001)], "cut.wav"));
+  assert.match(cut.problems[0], /^cut\.wav is cut short at second 0\.62/);
+  await assert.rejects(recognizer.recognize(new Blob(["no sound at all"])), fails("unreadable", /it is no WAV file/));
+  await assert.rejects(recognizer.recognize(5), fails("invalid-argument", /neither an AudioBuffer nor/));
+});
+
+test("blocks give the phones of the whole, as they come", async () => {
+  async function* blocks() {
+    for (let first = 0; first < samples.length; first += 1000) yield samples.subarray(first, first + 1000);
+  }
+  const phones = [], bands = [];
+  let last = null;
+  for await (const update of recognizer.listen(blocks(), { keep_bands: true })) {
+    phones.push(...update.phones);
+    bands.push(...update.bands);
+    last = update;
+  }
+  assert.deepEqual(phones, whole.phones);
+  assert.deepEqual([last.provisional, last.seconds, last.lost], [[], whole.duration, 0]);
+  assert.equal(bands.length % recognizer.info.bands, 0);
+  assert.ok(bands.length / recognizer.info.bands > 300);
+});
+
+test("a stream's state is told, and it starts anew", () => {
+  const stream = recognizer.stream();
+  assert.deepEqual([stream.seconds, stream.paused], [0, false]);
+  stream.accept(samples, 16000);
+  stream.finish();
+  assert.equal(stream.seconds, whole.duration);
+  assert.deepEqual(stream.poll(), whole.phones);
+  assert.throws(() => stream.accept(samples, 16000), fails("closed", /finished/));
+  stream.reset();
+  stream.accept(new Float32Array([...samples, ...new Float32Array(32000)]), 16000);
+  assert.equal(stream.paused, true);
+  stream.close();
+  assert.throws(() => stream.poll(), fails("closed", /it was closed/));
+});
+
+test("options are the library's", async () => {
+  const names = recognizer.options.map(({ name }) => name);
+  assert.ok(names.includes("beam") && names.includes("keep_scores"));
+  assert.deepEqual(Object.keys(recognizer.info).includes("sample_rate"), true);
+  const grammar = ["0 0 SH", "0 0 IY", "0"].join("\n");
+  const found = await recognizer.recognize(samples, { beam: 4, grammar });
+  assert.deepEqual([...new Set(found.phones.map(({ phone }) => phone))].sort(), ["IY", "SH"]);
+  assert.throws(() => recognizer.stream({ beam: 10 ** 6 }), fails("invalid-argument", /a beam of 1000000/));
+  assert.throws(() => recognizer.stream({ wings: 2 }), fails("invalid-argument", /no stream option wings/));
+  assert.throws(() => recognizer.stream({ beam: 4, grammar: "0 1 QQ\n1" }), fails("invalid-argument", /grammar/));
+});
+
+test("samples that cannot be taken are refused", () => {
+  const stream = recognizer.stream();
+  assert.throws(() => stream.accept([0, 0], 16000), fails("invalid-argument", /Float32Array/));
+  assert.throws(() => stream.accept(new Float32Array(3), 16000, 2), fails("invalid-argument", /whole frames/));
+  assert.throws(() => stream.accept(new Float32Array([NaN]), 16000), fails("invalid-argument", /not a finite number/));
+  assert.throws(() => stream.accept(new Float32Array(4), 0), fails("invalid-argument", /0/));
+  stream.close();
+});
+
+test("a model that is none, damaged or nowhere is refused", async () => {
+  const content = readFileSync(model);
+  await assert.rejects(Recognizer.load(content.subarray(0, 1000)), fails("not-a-model", /the model is not a Tetra/));
+  content[5000] ^= 1;
+  await assert.rejects(Recognizer.load(new File([content], "a.pte")), fails("damaged", /^a\.pte .*damaged/));
+  await assert.rejects(Recognizer.load("nowhere.pte"), fails("unreadable", /cannot read .*nowhere\.pte/));
+});
+
+test("results are written in every format", () => {
+  const said = { ...whole, recording: "said.wav", problems: ["it was cut"] };
+  const written = Object.fromEntries(recognizer.formats.map(({ name }) => [name, recognizer.write(said, name)]));
+  assert.deepEqual(JSON.parse(written.json).problems, ["it was cut"]);
+  assert.equal(JSON.parse(written.json).phones.length, whole.phones.length);
+  assert.match(written.textgrid, /^File type = "ooTextFile"/);
+  assert.match(recognizer.write(said, "text", { alphabet: "ipa" }), /ʃ/);
+  assert.ok(!recognizer.write(said, "csv", { first: false }).includes("recording,tier"));
+  assert.throws(() => recognizer.write(said, "runes"), fails("invalid-argument", /no format runes/));
+});
+

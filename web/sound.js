@@ -1,0 +1,31 @@
+// Sound in the forms that a caller may have it in.
+
+import { TetraphoneError } from "./error.js";
+
+/** A recording that is no WAV file, by the browser's decoder, at this rate; without one, or if it fails, `refusal`. */
+export async function decoded(blob, rate, refusal) {
+  if (typeof OfflineAudioContext === "undefined") throw refusal;
+  try {
+    return await new OfflineAudioContext(1, 1, rate).decodeAudioData(await blob.arrayBuffer());
+  } catch {
+    throw refusal;
+  }
+}
+
+/** The channels of an AudioBuffer, of {sampleRate, channels}, or the samples themselves. */
+export function channelsOf(sound) {
+  if (sound instanceof Float32Array) return [sound];
+  if (Array.isArray(sound?.channels)) return sound.channels;
+  if (typeof sound?.getChannelData !== "function") {
+    throw new TetraphoneError("the sound is neither an AudioBuffer nor a Blob nor a Float32Array; give one");
+  }
+  return Array.from({ length: sound.numberOfChannels }, (_, channel) => sound.getChannelData(channel));
+}
+
+/** Frames of all channels, one after another. */
+export function interleaved(channels) {
+  if (channels.length === 1) return channels[0];
+  const samples = new Float32Array(channels.length * channels[0].length);
+  channels.forEach((channel, c) => channel.forEach((sample, i) => (samples[i * channels.length + c] = sample)));
+  return samples;
+}
