@@ -1,5 +1,5 @@
-// The package in Node: node --test, with TETRAPHONE_PACKAGE, TETRAPHONE_MODEL and TETRAPHONE_RECORDING, a WAV file of 16
-// bits at 16 kHz.
+// The package in Node: node --test, with TETRAPHONE_PACKAGE, TETRAPHONE_MODEL and TETRAPHONE_RECORDING, a WAV file of
+// 16 bits at 16 kHz.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -5,7 +5,8 @@ import { extname, join, normalize } from "node:path";
 
 const TYPES = {
   ".css": "text/css", ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".json": "application/json",
-  ".png": "image/png", ".svg": "image/svg+xml", ".wasm": "application/wasm", ".webmanifest": "application/manifest+json",
+  ".png": "image/png", ".svg": "image/svg+xml", ".wasm": "application/wasm",
+  ".webmanifest": "application/manifest+json",
 };
 const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'";
 
@@ -16,7 +17,8 @@ export async function serve(folders) {
     const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));
     requests.push(path);
     const name = path.endsWith("/") ? `${path}index.html` : path;
-    const file = folders.map((folder) => join(folder, name)).find((name) => existsSync(name) && statSync(name).isFile());
+    const isFile = (place) => existsSync(place) && statSync(place).isFile();
+    const file = folders.map((folder) => join(folder, name)).find(isFile);
     if (file === undefined) {
       response.writeHead(404);
       response.end();
