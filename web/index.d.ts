@@ -25,6 +25,10 @@ export interface Recognition {
   phones: Phone[];
   /** Why this is not all of it, or what is wrong with its samples; a sentence each. */
   problems: string[];
+  /** With `keep_bands`: log-mel energies, rows of `info.bands`. */
+  bands?: Float32Array;
+  /** With `keep_scores`: unnormalised scores, rows of blank and phones. */
+  scores?: Float32Array;
 }
 
 /** What is new after some sound. */

@@ -2,6 +2,7 @@
 
 import { TetraphoneError, codeName } from "./error.js";
 import { Files } from "./files.js";
+import { joined } from "./sound.js";
 
 const SIZES = { Whole: 4, Real: 8, Switch: 4, File: 4, Bytes: 8 };
 const FIELD_BYTES = 48;
@@ -219,9 +220,7 @@ export class Native {
       while ((count = this.checked(this.exports[name](handle, at, most))) > 0) {
         pieces.push(new Float32Array(this.exports.memory.buffer, at, count).slice());
       }
-      const all = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-      pieces.reduce((position, piece) => (all.set(piece, position), position + piece.length), 0);
-      return all;
+      return joined(pieces);
     });
   }
 }

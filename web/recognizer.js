@@ -3,7 +3,7 @@
 import { TetraphoneError } from "./error.js";
 import { Native, bytesOf } from "./native.js";
 import { alphabetsOf, formatsOf, written } from "./results.js";
-import { channelsOf, decoded, interleaved } from "./sound.js";
+import { channelsOf, decoded, interleaved, joined } from "./sound.js";
 
 const SYMBOL_BYTES = 64;
 const BLOCK = 16384;  // frames of a recording that are recognised at a time
@@ -102,14 +102,19 @@ export class Recognizer {
   #fed(blocks, options) {
     const stream = this.stream(options);
     try {
-      const phones = [];
+      const phones = [], bands = [], scores = [];
+      const take = () => {
+        phones.push(...stream.poll());
+        bands.push(stream.bands());
+        scores.push(stream.scores());
+      };
       for (const { samples, rate, channels } of blocks) {
         stream.accept(samples, rate, channels);
-        phones.push(...stream.poll());
+        take();
       }
       stream.finish();
-      phones.push(...stream.poll());
-      return { duration: stream.seconds, phones };
+      take();
+      return { duration: stream.seconds, phones, bands: joined(bands), scores: joined(scores) };
     } finally {
       stream.close();
     }

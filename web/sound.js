@@ -29,3 +29,14 @@ export function interleaved(channels) {
   channels.forEach((channel, c) => channel.forEach((sample, i) => (samples[i * channels.length + c] = sample)));
   return samples;
 }
+
+/** Arrays of numbers, one behind another. */
+export function joined(pieces) {
+  const all = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let position = 0;
+  for (const piece of pieces) {
+    all.set(piece, position);
+    position += piece.length;
+  }
+  return all;
+}

@@ -108,7 +108,7 @@ def test_a_fresh_environment_has_neither_torch_nor_silence_about_it(fresh: Path,
     assert said.endswith("tetraphone: matplotlib is not installed; run pip install 'tetraphone[plot]'\n")
 
 
-UNSHIPPED = ("android_demo/", "benchmarks/", "tests/", "web/", ".")
+UNSHIPPED = ("android_demo/", "benchmarks/", "tests/", "web/", "web_demo/", ".")
 """Folders of the repository that nobody needs to build the package."""
 
 

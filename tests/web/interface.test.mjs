@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { runInNewContext } from "node:vm";
 import { pathToFileURL } from "node:url";
 
 const { TETRAPHONE_PACKAGE: folder, TETRAPHONE_MODEL: model, TETRAPHONE_RECORDING: recording } = process.env;
@@ -112,3 +113,39 @@ test("results are written in every format", () => {
   assert.throws(() => recognizer.write(said, "runes"), fails("invalid-argument", /no format runes/));
 });
 
+
+/** What the thread of sound posts for calls with these frames of the clock, none of them the first. */
+function captured(frames) {
+  const posted = [];
+  const scope = {
+    Float32Array,
+    AudioWorkletProcessor: class {
+      port = {};
+    },
+    registerProcessor: (name, Processor) => (scope.processor = new Processor()),
+    currentFrame: -128,
+  };
+  runInNewContext(readFileSync(`${folder}/capture.js`, "utf8"), scope);
+  const { processor } = scope;
+  processor.port.onmessage({ data: { port: { postMessage: (message) => posted.push(message) } } });
+  processor.process([[new Float32Array(128).fill(9)]]);
+  for (const frame of frames) {
+    scope.currentFrame = frame;
+    processor.process([frame % 256 === 0 ? [new Float32Array(128).fill(frame + 1)] : []]);
+  }
+  processor.port.onmessage({ data: {} });
+  processor.process([[]]);
+  return posted;
+}
+
+test("the thread of sound hands on what arrives, with the number of its first frame", async () => {
+  const { Gaps } = await import(pathToFileURL(`${folder}/microphone.js`));
+  const frames = Array.from({ length: 20 }, (_, i) => 128 * i + (i > 9 ? 640 : 0));
+  const posted = captured(frames);
+  assert.equal(posted.pop(), null);
+  const places = posted.map(({ first, samples }) => [first, samples.length]);
+  assert.deepEqual(places, [[0, 1024], [1024, 256], [1920, 1024], [2944, 256]]);
+  assert.deepEqual([posted[0].samples[0], posted[0].samples[128], posted[2].samples[128]], [1, 0, 2049]);
+  const gaps = new Gaps();
+  assert.deepEqual(posted.map((block) => gaps.follow(block)), [0, 0, 640, 640]);
+});

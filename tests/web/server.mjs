@@ -8,7 +8,8 @@ const TYPES = {
   ".png": "image/png", ".svg": "image/svg+xml", ".wasm": "application/wasm",
   ".webmanifest": "application/manifest+json",
 };
-const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'";
+const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; media-src 'self' blob:; object-src 'none'; " +
+  "base-uri 'none'";
 
 /** Serves what is in the first of the folders that has it; {origin, requests, close}. */
 export async function serve(folders) {

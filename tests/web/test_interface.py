@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tetraphone.common.models import DEFAULT, find_model
+from tetraphone.common.models import DEFAULT, find_model, shipped_models
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -46,9 +46,10 @@ def test_in_node(node_path: str, variables: dict[str, str]) -> None:
     passes(node_path, "interface.test.mjs", **variables)
 
 
-def test_in_chromium(node_path: str, variables: dict[str, str], tools: Path) -> None:
+@pytest.mark.parametrize("program", ["package.test.mjs", "page.test.mjs"])
+def test_in_chromium(node_path: str, variables: dict[str, str], tools: Path, program: str) -> None:
     browser = shutil.which("chromium") or pytest.skip("chromium is missing (Debian: chromium)")
-    passes(node_path, "package.test.mjs", **variables, TETRAPHONE_TOOLS=str(tools), TETRAPHONE_CHROMIUM=browser)
+    passes(node_path, program, **variables, TETRAPHONE_TOOLS=str(tools), TETRAPHONE_CHROMIUM=browser)
 
 
 def test_error_codes_are_those_of_the_library() -> None:
@@ -58,6 +59,13 @@ def test_error_codes_are_those_of_the_library() -> None:
     words = ["".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)[1:] for name in names]
     ours = (ROOT / "web/error.js").read_text(encoding="utf-8")
     assert json.loads("[" + ours[ours.index(CODES) + len(CODES) :].partition("]")[0] + "]") == words
+
+
+def test_the_page_has_the_models_that_ship_the_default_first(package: Path) -> None:
+    listed = json.loads((package.parent / "models.json").read_text(encoding="utf-8"))
+    sizes = {name: path.stat().st_size for name, path in shipped_models().items()}
+    assert listed[0]["name"] == DEFAULT
+    assert {model["name"]: model["bytes"] for model in listed} == sizes
 
 
 @pytest.fixture(scope="module")
