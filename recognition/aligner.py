@@ -65,7 +65,7 @@ class AlignedWord:
     fit: float
     """The mean over its sub-frames, see `AlignedPhone.fit`."""
     fits: bool
-    """Whether it is likely to have been said there."""
+    """Whether it, with the words around it, is likely to have been said there."""
     guessed: bool
     """Whether its pronunciation was guessed by its spelling."""
 

@@ -35,7 +35,7 @@ struct AlignedWord {
   double start;        // of its first phone
   double end;          // of its last
   double fit;          // the mean over its sub-frames
-  bool fits;           // whether it is likely to have been said there
+  bool fits;           // whether it, with the words around it, is likely to have been said there
 };
 
 struct Alignment {

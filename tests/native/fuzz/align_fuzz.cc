@@ -1,8 +1,8 @@
-// libFuzzer target: any text, with any dictionary of its own beside a lexicon, and any scores, searched with and without
-// a beam; what is found is in order, and the same however often it is taken.
+// libFuzzer target: any text, with any dictionary of its own beside a lexicon, and any scores, with and without a beam;
+// what is found is in order, and the same however often it is taken.
 //
-// The input: a byte with how the text is given and how its graph is made, then the text, a zero, the dictionary, a zero,
-// and scores, a byte each.
+// The input: a byte with how the text is given and how its graph is made, then the text, a zero, the dictionary, a
+// zero, and scores, a byte each.
 
 #include <unistd.h>
 

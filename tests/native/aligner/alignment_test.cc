@@ -1,0 +1,82 @@
+// What is said of how well a text fits.
+
+#include "aligner/alignment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "aligner/search.h"
+#include "aligner/timeline.h"
+
+namespace tetraphone {
+namespace {
+
+// Of a text of words of one phone, each ten sub-frames long, that score so much in each.
+Alignment Fitting(const std::vector<double>& fits, const std::vector<bool>& guessed = {}) {
+  std::vector<SpokenWord> words;
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    words.push_back({"W" + std::to_string(i % 8), {{0}}, !guessed.empty() && guessed[i]});
+  }
+  const AlignmentGraph graph(words, {});
+  ModelInfo info;
+  info.phones = {"AA"};
+  info.frame_shift = 0.03;
+  Timeline timeline(info);
+  std::vector<Segment> segments;
+  double score = 0;
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    Segment segment{};
+    segment.unit = 2 * i + 1;  // behind a silence
+    segment.first = static_cast<std::int64_t>(10 * i);
+    segment.end = segment.first + 10;
+    segment.score = 10 * fits[i];
+    score += segment.score;
+    segments.push_back(segment);
+    timeline.Add(segment.first, segment.end);
+  }
+  return AlignmentOf(segments, timeline.spans(), score, static_cast<std::int64_t>(10 * fits.size()), graph, info);
+}
+
+std::string Misfits(const Alignment& alignment) {
+  std::string words;
+  for (const AlignedWord& word : alignment.words) words += word.fits ? '.' : 'x';
+  return words;
+}
+
+TEST(Fit, IsTheMeanOfSubFrames) {
+  const Alignment alignment = Fitting({-1, -0.5, 0});
+  EXPECT_NEAR(alignment.fit, -0.5, 1e-12);
+  EXPECT_NEAR(alignment.words[1].fit, -0.5, 1e-12);
+  EXPECT_TRUE(alignment.fits);
+  EXPECT_TRUE(alignment.problems.empty());
+  EXPECT_TRUE(Fitting({-1.39, -1.39}).fits);
+  const Alignment other = Fitting({-1.41, -1.41, -1.41});
+  EXPECT_FALSE(other.fits);
+  EXPECT_EQ(Misfits(other), "...");  // not by the words around them
+  EXPECT_EQ(other.problems.at(0), "the text does not fit the sound; check that it is what is said there");
+}
+
+TEST(Fit, OfAStretchThatWasNotSaidIsLow) {
+  std::vector<double> fits(30, 0.0);
+  fits[3] = -7;  // a word alone may be hard to hear
+  for (std::size_t i = 12; i < 19; ++i) fits[i] = -3.5;
+  const Alignment alignment = Fitting(fits);
+  EXPECT_EQ(Misfits(alignment), "............xxxxxxx...........");
+  EXPECT_TRUE(alignment.fits);
+  EXPECT_EQ(alignment.problems.at(0),
+            "the sound does not fit 'W4' to 'W2' (1.20 to 1.90 s); check that the text is what is said there");
+  EXPECT_EQ(Misfits(Fitting({-9, 0, 0, 0})), "x...");
+}
+
+TEST(Fit, NamesWordsThatWereGuessedOnce) {
+  std::vector<bool> guessed(16, true);
+  guessed[0] = guessed[8] = false;
+  EXPECT_EQ(Fitting(std::vector<double>(16, 0.0), guessed).problems.at(0),
+            "the dictionary lacks 'W1', 'W2', 'W3', 'W4', 'W5' and 2 more, whose sound was guessed by the spelling; "
+            "give a dictionary that has it");
+}
+
+}  // namespace
+}  // namespace tetraphone
