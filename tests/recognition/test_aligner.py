@@ -1,5 +1,6 @@
 """Known words from Python: a model whose head aligns by chance says where they are, in order, as C++ does."""
 
+import ctypes
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from checkpoints import make_checkpoint
 import tetraphone
 from tetraphone.common.errors import InputError
 from tetraphone.common.models import find_model
+from tetraphone.common.native import library
 from tetraphone.export.writer import export
 from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.recognizer import Recognizer
@@ -160,3 +162,28 @@ def test_stretches_of_a_recording_are_aligned_each_in_its_place(aligner: Aligner
     assert found.problems[0].startswith("from 1.00 s on, the dictionary lacks 'XZQ', and it has no vowel")
     with pytest.raises(InputError, match=r"measure\.wav: from 0\.00 s on, the text has '1'; write digits"):
         align_recording(MEASURE, aligner, [Stretch("1", 0, 1), Stretch("2", 1)])
+
+
+def test_what_is_closed_is_gone_and_what_it_made_goes_on(recognizer: Recognizer, aligned: Alignment) -> None:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    before = heap_bytes()
+    aligner = recognizer.aligner()
+    stream = aligner.stream(TEXT)
+    assert heap_bytes() > before + 1000
+    aligner.close()
+    with pytest.raises(InputError, match="no such recogniser, stream, aligner or lexicon"):
+        aligner.stream(TEXT)
+    stream.accept(samples, rate)
+    stream.finish()
+    assert stream.aligned("samples") == aligned
+    stream.close()
+    for call in (stream.poll, stream.finish, lambda: stream.words, lambda: stream.aligned("samples")):
+        with pytest.raises(InputError, match="no such recogniser, stream, aligner or lexicon"):
+            call()
+    assert heap_bytes() == before
+
+
+def heap_bytes() -> int:
+    function = library().tetraphone_heap_bytes
+    function.restype = ctypes.c_uint64
+    return int(function())
