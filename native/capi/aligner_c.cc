@@ -47,14 +47,32 @@ struct OpenAlignment {
   std::unique_ptr<const Alignment> all;  // once it was asked for
 };
 
+std::uint64_t HeapBytes();
+
 Handles<const Aligner>& Aligners() {
-  static auto* handles = new Handles<const Aligner>;  // never destroyed: threads may outlive main
+  static auto* handles = [] {
+    tetraphone::CountHeap(HeapBytes);
+    return new Handles<const Aligner>;  // never destroyed: threads may outlive main
+  }();
   return *handles;
 }
 
 Handles<OpenAlignment>& Alignments() {
   static auto* handles = new Handles<OpenAlignment>;
   return *handles;
+}
+
+// Of aligners and their streams.
+std::uint64_t HeapBytes() {
+  std::uint64_t bytes = 0;
+  for (const auto& aligner : Aligners().All()) bytes += aligner->heap_bytes();
+  for (const auto& open : Alignments().All()) {
+    bytes += open->stream->HeapBytes();
+    const Lock lock(open->mutex);
+    bytes += sizeof *open + open->phones.size() * sizeof(AlignedPhone) +
+             (open->bands.size() + open->scores.size()) * sizeof(float);
+  }
+  return bytes;
 }
 
 tetraphone_aligned_phone ToC(const AlignedPhone& phone) {
@@ -88,18 +106,6 @@ std::int64_t Copied(const std::vector<T>& all, Item* items, std::size_t capacity
 }
 
 }  // namespace
-
-std::uint64_t tetraphone::AlignersHeapBytes() {
-  std::uint64_t bytes = 0;
-  for (const auto& aligner : Aligners().All()) bytes += aligner->heap_bytes();
-  for (const auto& open : Alignments().All()) {
-    bytes += open->stream->HeapBytes();
-    const Lock lock(open->mutex);
-    bytes += sizeof *open + open->phones.size() * sizeof(AlignedPhone) +
-             (open->bands.size() + open->scores.size()) * sizeof(float);
-  }
-  return bytes;
-}
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_aligner_open(tetraphone_handle recognizer, uint64_t lexicon,
                                                            const char* dictionary) {

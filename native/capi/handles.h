@@ -107,6 +107,7 @@ class Lexicon;
 class Recognizer;
 Handles<const Recognizer>& Recognizers();  // recognizer_c.cc
 Handles<const Lexicon>& Lexicons();        // lexicon_c.cc
-std::uint64_t AlignersHeapBytes();         // aligner_c.cc; with their streams
+// Of heap that a file's objects hold: tetraphone_heap_bytes counts it from then on. Not every library has every file.
+void CountHeap(std::uint64_t (*bytes)());  // recognizer_c.cc
 
 }  // namespace tetraphone

@@ -54,6 +54,13 @@ struct OpenStream {
   std::deque<float> scores;
 };
 
+using HeapCounter = std::uint64_t (*)();
+
+Handles<const HeapCounter>& HeapCounters() {
+  static auto* counters = new Handles<const HeapCounter>;
+  return *counters;
+}
+
 Handles<OpenStream>& Streams() {
   static auto* handles = new Handles<OpenStream>;
   return *handles;
@@ -77,6 +84,10 @@ tetraphone_phone ToC(const Phone& phone) { return {phone.index, phone.start, pho
 Handles<const Recognizer>& tetraphone::Recognizers() {
   static auto* handles = new Handles<const Recognizer>;  // never destroyed: threads may outlive main
   return *handles;
+}
+
+void tetraphone::CountHeap(std::uint64_t (*bytes)()) {
+  HeapCounters().Add(std::make_shared<const HeapCounter>(bytes));
 }
 
 int tetraphone::Fail(const Error& error) {
@@ -314,7 +325,8 @@ TETRAPHONE_C_ABI int tetraphone_stream_seconds(tetraphone_handle stream, double*
 
 TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
   try {
-    std::uint64_t bytes = tetraphone::AlignersHeapBytes();
+    std::uint64_t bytes = 0;
+    for (const auto& other : HeapCounters().All()) bytes += (*other)();
     for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
     for (const auto& open : Streams().All()) {
       bytes += open->stream->HeapBytes();
