@@ -3,7 +3,7 @@
     make web && make foreign TARGETS=wasm32-wasi-scalar
     python benchmarks/recognition/web.py [--recordings 50] [--runs 20]
 
-Real-time factors are the least of the runs, of 30 seconds of speech, each program by itself on one core.
+Real-time factors are the least of the runs, of 3 seconds of speech, each program by itself on one core.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SCALAR = ROOT / "build/foreign/wasm32-wasi-scalar/tetraphone.wasm"
 CORPORA = Path(os.environ.get("CORPORA", ROOT / "../shared/corpora"))
 RESULT = ROOT / "benchmarks/results/web.json"
 RATE = 16000
-SECONDS = 30
+SECONDS = 3
 NATIVE = ("avx2", "avx512vnni")
 """Instruction sets of the native library whose times stand beside."""
 
@@ -74,7 +74,7 @@ def native_factor(model: Path, samples: Any, runs: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recordings", type=int, default=50)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
     spoken = sorted((CORPORA / "speechocean762/WAVE").rglob("*.*"))
     if not spoken:

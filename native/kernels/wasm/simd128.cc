@@ -81,8 +81,8 @@ struct Simd128 {
   }
 };
 
-constexpr int kRows = 4;  // side by side, for two of the four columns: their sums are what the registers hold
-constexpr int kPair = 2;
+constexpr int kRows = 4;  // of a vector of sums
+constexpr int kPair = 2;  // of them at a time, for all four columns: what the registers hold
 
 // [depth / 8][4 columns][8] of 16 bits, made of the same of 8 bits from the end.
 void ExpandS16(const Expand& e) {
@@ -93,10 +93,11 @@ void ExpandS16(const Expand& e) {
   }
 }
 
-// The sums of four vectors' lanes.
-v128_t Reduce(v128_t a, v128_t b, v128_t c, v128_t d) {
-  const v128_t ab = wasm_i32x4_add(wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), wasm_i32x4_shuffle(a, b, 2, 3, 6, 7));
-  const v128_t cd = wasm_i32x4_add(wasm_i32x4_shuffle(c, d, 0, 1, 4, 5), wasm_i32x4_shuffle(c, d, 2, 3, 6, 7));
+// The sums of four vectors' lanes: of two and two, then of all.
+v128_t Half(v128_t a, v128_t b) {
+  return wasm_i32x4_add(wasm_i32x4_shuffle(a, b, 0, 1, 4, 5), wasm_i32x4_shuffle(a, b, 2, 3, 6, 7));
+}
+v128_t Join(v128_t ab, v128_t cd) {
   return wasm_i32x4_add(wasm_i32x4_shuffle(ab, cd, 0, 2, 4, 6), wasm_i32x4_shuffle(ab, cd, 1, 3, 5, 7));
 }
 
@@ -125,28 +126,30 @@ void hamilton_gemv_f32_16x4_simd128(const Gemv& g) {
 void hamilton_gemv_s8_16x4_simd128(const Gemv& g) {
   const std::int64_t steps = g.groups * kSteps;
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kRows) {
-    const v128_t scales = wasm_v128_load(g.scales + row * 4);
-    for (std::int64_t column = 0; column < kColumns; column += kPair) {
-      const std::uint8_t* weights = g.values + (row / 8 * steps * 8 + row % 8) * kStep;
-      const std::int16_t* xhat = static_cast<const std::int16_t*>(g.xhat) + column * kStep;
-      v128_t sums[kPair][kRows] = {};
+    v128_t halves[kRows / kPair][kColumns];
+    Repeat<kRows / kPair>([&](auto half) {
+      const std::uint8_t* weights = g.values + (row / 8 * steps * 8 + row % 8 + half * kPair) * kStep;
+      const std::int16_t* xhat = static_cast<const std::int16_t*>(g.xhat);
+      v128_t sums[kColumns][kPair] = {};
       for (std::int64_t group = 0; group < g.groups; ++group) {
         Repeat<kSteps>([&](auto) {
-          v128_t w[kRows];
-          Repeat<kRows>([&](auto i) { w[i] = wasm_i16x8_load8x8(weights + i * kStep); });
-          Repeat<kPair>([&](auto c) {
+          const v128_t w0 = wasm_i16x8_load8x8(weights), w1 = wasm_i16x8_load8x8(weights + kStep);
+          Repeat<kColumns>([&](auto c) {
             const v128_t x = wasm_v128_load(xhat + c * kStep);
-            Repeat<kRows>([&](auto i) { sums[c][i] = AddProducts(sums[c][i], w[i], x); });
+            sums[c][0] = AddProducts(sums[c][0], w0, x);
+            sums[c][1] = AddProducts(sums[c][1], w1, x);
           });
           weights += 8 * kStep;
           xhat += kColumns * kStep;
         });
       }
-      Repeat<kPair>([&](auto c) {
-        const v128_t sum = Reduce(sums[c][0], sums[c][1], sums[c][2], sums[c][3]);
-        Store(g, row, column + c, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sum), scales));
-      });
-    }
+      Repeat<kColumns>([&](auto c) { halves[half][c] = Half(sums[c][0], sums[c][1]); });
+    });
+    const v128_t scales = wasm_v128_load(g.scales + row * 4);
+    Repeat<kColumns>([&](auto c) {
+      const v128_t sum = Join(halves[0][c], halves[1][c]);
+      Store(g, row, c, wasm_f32x4_mul(wasm_f32x4_convert_i32x4(sum), scales));
+    });
   }
 }
 
@@ -160,38 +163,39 @@ v128_t LoadHalves(const std::uint8_t* from) {
 
 void hamilton_gemv_s4_16x4_simd128(const Gemv& g) {
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kRows) {
-    for (std::int64_t column = 0; column < kColumns; column += kPair) {
-      const std::uint8_t* weights = g.values + (row / 8 * g.groups * 2 * 8 + row % 8) * kStep;
-      const std::uint8_t* scales = g.scales + (row / kTileRows * g.groups * kTileRows + row % kTileRows) * 2;
-      const std::int16_t* xhat = static_cast<const std::int16_t*>(g.xhat) + column * kStep;
-      v128_t sums[kPair] = {};
-      for (std::int64_t group = 0; group < g.groups; ++group) {
-        v128_t parts[kPair][kRows] = {};
-        Repeat<2>([&](auto) {
-          v128_t low[kRows], high[kRows];
-          Repeat<kRows>([&](auto i) {
-            const v128_t both = wasm_i16x8_load8x8(weights + i * kStep);
+    const std::uint8_t* weights = g.values + (row / 8 * g.groups * 2 * 8 + row % 8) * kStep;
+    const std::uint8_t* scales = g.scales + (row / kTileRows * g.groups * kTileRows + row % kTileRows) * 2;
+    const std::int16_t* xhat = static_cast<const std::int16_t*>(g.xhat);
+    v128_t sums[kColumns] = {};
+    for (std::int64_t group = 0; group < g.groups; ++group) {
+      v128_t halves[kRows / kPair][kColumns];
+      Repeat<kRows / kPair>([&](auto half) {
+        v128_t parts[kColumns][kPair] = {};
+        Repeat<2>([&](auto two) {
+          v128_t low[kPair], high[kPair];
+          Repeat<kPair>([&](auto i) {
+            const v128_t both = wasm_i16x8_load8x8(weights + (two * 8 + half * kPair + i) * kStep);
             low[i] = wasm_i16x8_shr(wasm_i16x8_shl(both, 12), 12);
             high[i] = wasm_i16x8_shr(both, 4);
           });
-          Repeat<kPair>([&](auto c) {
-            const v128_t x0 = wasm_v128_load(xhat + c * kStep);
-            const v128_t x1 = wasm_v128_load(xhat + (kColumns + c) * kStep);
-            Repeat<kRows>([&](auto i) {
+          Repeat<kColumns>([&](auto c) {
+            const v128_t x0 = wasm_v128_load(xhat + (2 * two * kColumns + c) * kStep);
+            const v128_t x1 = wasm_v128_load(xhat + ((2 * two + 1) * kColumns + c) * kStep);
+            Repeat<kPair>([&](auto i) {
               parts[c][i] = AddProducts(AddProducts(parts[c][i], low[i], x0), high[i], x1);
             });
           });
-          weights += 8 * kStep;
-          xhat += 2 * kColumns * kStep;
         });
-        const v128_t scale = LoadHalves(scales + group * kTileRows * 2);
-        Repeat<kPair>([&](auto c) {
-          const v128_t part = Reduce(parts[c][0], parts[c][1], parts[c][2], parts[c][3]);
-          sums[c] = Fma(wasm_f32x4_convert_i32x4(part), scale, sums[c]);
-        });
-      }
-      Repeat<kPair>([&](auto c) { Store(g, row, column + c, sums[c]); });
+        Repeat<kColumns>([&](auto c) { halves[half][c] = Half(parts[c][0], parts[c][1]); });
+      });
+      const v128_t scale = LoadHalves(scales + group * kTileRows * 2);
+      Repeat<kColumns>([&](auto c) {
+        sums[c] = Fma(wasm_f32x4_convert_i32x4(Join(halves[0][c], halves[1][c])), scale, sums[c]);
+      });
+      weights += 2 * 8 * kStep;
+      xhat += kSteps * kColumns * kStep;
     }
+    Repeat<kColumns>([&](auto c) { Store(g, row, c, sums[c]); });
   }
 }
 
