@@ -24,8 +24,8 @@ class Lexicon {
   static Result<Lexicon> Read(std::vector<std::uint8_t> content, const std::string& name);
   static Result<Lexicon> Load(const std::string& path);
 
-  // The pronunciations of a word in small letters (' or U+2019 in "don't"), the usual one first, as phones with stress between blanks
-  // ("W AO1 T ER0"); none where the lexicon lacks the word.
+  // The pronunciations of a word in small letters (' or U+2019 in "don't"), the usual one first, as phones with stress
+  // between blanks ("W AO1 T ER0"); none where the lexicon lacks the word.
   std::vector<std::string> Find(std::string_view word) const;
 
   // What the spelling of a word says, in the same form; empty where a letter is unknown or nothing would be heard.
