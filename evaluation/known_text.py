@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.files import check_plain
 from tetraphone.recognition.aligner import Stretch
 
 SUFFIXES = (".lab", ".txt", ".TextGrid")
@@ -36,6 +37,7 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: it cannot be read.
     """
+    check_plain(path, "the text")
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -59,7 +61,7 @@ def stretches_of(content: str, name: str) -> tuple[Stretch, ...]:
         return (Stretch(content),)
     try:
         tiers = [*_tiers(iter([text if number == "" else float(number) for text, number in TOKEN.findall(content)]))]
-    except (StopIteration, RuntimeError, TypeError, ValueError) as error:
+    except (StopIteration, RuntimeError, OverflowError, ValueError) as error:
         raise InputError(f"{name} is a TextGrid that is damaged; save it again by Praat") from error
     for tier in tiers:
         if said := tuple(stretch for stretch in tier if stretch.text.strip()):

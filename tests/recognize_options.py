@@ -201,9 +201,10 @@ def aligned_grid(world: World) -> None:
     labels = (TimedPhone("the cat", 0.1, 0.8, 1), TimedPhone("sat", 0.8, 1.5, 1))
     again.write_text(Recognition("a", 1.5, labels).to_textgrid(), encoding="utf-16")
     assert world.json(*command, "--textgrid", again) == found
-    for content in (SHORT[:-30], SHORT[:70]):
+    for content in (SHORT[:-30], SHORT[:70], SHORT.replace("\n3\n", "\n1e999\n"), SHORT.replace("0.8", "0.05")):
         path.write_text(content)
         assert "is a TextGrid that is damaged" in world.run(*command, "--textgrid", path)[2]
+    assert "cannot read the text /dev/null: it is a folder, a pipe" in world.run(*command, "--textgrid", "/dev/null")[2]
     path.write_text(SHORT.replace("the cat", "").replace("sat", ""))
     assert "has no interval with a text" in world.run(*command, "--textgrid", path)[2]
 
