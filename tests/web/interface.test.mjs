@@ -114,6 +114,31 @@ test("results are written in every format", () => {
 });
 
 
+test("minutes of sound need no more memory than seconds, and little", async () => {
+  const { Instance } = WebAssembly;
+  let memory = null;
+  WebAssembly.Instance = class extends Instance {
+    constructor(...given) {
+      super(...given);
+      ({ memory } = this.exports);
+    }
+  };
+  const loaded = await Recognizer.load(address);
+  WebAssembly.Instance = Instance;
+  const stream = loaded.stream({ beam: 8, keep_bands: true, keep_scores: true });
+  const hear = () => {
+    for (let first = 0; first < samples.length; first += 1024) {
+      stream.accept(samples.subarray(first, first + 1024), 16000);
+      stream.update();
+    }
+  };
+  hear();
+  const after = memory.buffer.byteLength;
+  while (stream.seconds < 300) hear();
+  assert.equal(memory.buffer.byteLength, after);
+  assert.ok(after < 6e6, `${after} bytes`);
+});
+
 /** What the thread of sound posts for calls with these frames of the clock, none of them the first. */
 function captured(frames) {
   const posted = [];
