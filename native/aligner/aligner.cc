@@ -48,8 +48,9 @@ struct AlignmentStream::State final : SoundStream {
     Keep();
     if (!complete) {
       const auto word = static_cast<std::size_t>(segments.empty() ? 0 : graph().units()[segments.back().unit].word);
-      return Unaligned("the sound ends at " + Shown(graph().words()[word].text) + ", word " + std::to_string(word + 1) +
-                     " of " + std::to_string(graph().words().size()) + "; give the text of this sound alone");
+      return Unaligned("the text is not what is said, or goes on where the sound ends, at " +
+                       Shown(graph().words()[word].text) + ", word " + std::to_string(word + 1) + " of " +
+                       std::to_string(graph().words().size()) + "; give the text of this sound alone");
     }
     timeline.Finish(seconds());
     done = true;

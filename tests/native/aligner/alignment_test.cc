@@ -51,8 +51,8 @@ TEST(Fit, IsTheMeanOfSubFrames) {
   EXPECT_NEAR(alignment.words[1].fit, -0.5, 1e-12);
   EXPECT_TRUE(alignment.fits);
   EXPECT_TRUE(alignment.problems.empty());
-  EXPECT_TRUE(Fitting({-1.39, -1.39}).fits);
-  const Alignment other = Fitting({-1.41, -1.41, -1.41});
+  EXPECT_TRUE(Fitting({-1.09, -1.09}).fits);
+  const Alignment other = Fitting({-1.11, -1.11, -1.11});
   EXPECT_FALSE(other.fits);
   EXPECT_EQ(Misfits(other), "...");  // not by the words around them
   EXPECT_EQ(other.problems.at(0), "the text does not fit the sound; check that it is what is said there");
