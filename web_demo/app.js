@@ -10,6 +10,8 @@ const picture = new Spectrogram(at("picture"));
 let recognizer = null;
 let microphone = null;
 let result = null;  // of the last recording, or of what was said
+let labels = new Map();  // phones, as the chosen alphabet has them
+let shown = "";  // what the list of phones shows
 
 function say(text) {
   at("status").textContent = text;
@@ -46,24 +48,30 @@ async function choose(name) {
   if (at("alphabet").length === 0) {
     at("alphabet").replaceChildren(...recognizer.alphabets.map((alphabet) => new Option(alphabet)));
   }
+  await spell();
   picture.start(recognizer.info, true);
   at("listen").disabled = false;
   document.body.dataset.ready = name;
   say(texts.ready);
 }
 
-/** Phones as the chosen alphabet has them, by the library's writer: its labels, in order. */
-async function labels(phones) {
-  const recognition = { recording: "", duration: 0, phones, problems: [] };
+/** Learns the chosen alphabet from the library's writer. */
+async function spell() {
+  const { phones } = recognizer;
+  const every = phones.map((phone, i) => ({ phone, start: i, end: i + 1, confidence: 1 }));
+  const recognition = { recording: "", duration: phones.length, phones: every, problems: [] };
   const written = await recognizer.write(recognition, "json", { alphabet: at("alphabet").value });
-  return JSON.parse(written).phones.map(({ phone }) => phone);
+  labels = new Map(JSON.parse(written).phones.map(({ phone }, i) => [phones[i], phone]));
 }
 
-async function show({ phones, provisional = [] }) {
+function show({ phones, provisional = [] }) {
   const all = [...phones, ...provisional];
-  const names = await labels(all);
+  const names = all.map(({ phone }) => labels.get(phone));
   picture.phones = all.map(({ start, end }, i) => ({ start, end, label: names[i] }));
   picture.draw();
+  const content = JSON.stringify([phones.length, result !== null, all, names]);
+  if (content === shown) return;
+  shown = content;
   at("phones").replaceChildren(...all.map(({ start, confidence }, i) => {
     const item = document.createElement("li");
     const final = i < phones.length;
@@ -97,7 +105,7 @@ async function listen() {
       phones.push(...update.phones);
       seconds = update.seconds;
       picture.add(update.bands);
-      await show({ phones: phones.slice(-60), provisional: update.provisional });
+      show({ phones: phones.slice(-60), provisional: update.provisional });
       at("figures").textContent = texts.figures(fixed(seconds, 1), phones.length, update.lost);
     }
   } finally {
@@ -106,7 +114,7 @@ async function listen() {
     at("listen").textContent = texts.listen;
   }
   offer({ recording: texts.spoken, duration: seconds, phones, problems: [] });
-  await show(result);
+  show(result);
   say(texts.done(texts.spoken, fixed(seconds, 2)));
 }
 
@@ -119,7 +127,7 @@ async function recognize(file) {
   picture.start(recognizer.info, false);
   picture.add(found.bands);
   offer(found);
-  await show(found);
+  show(found);
   URL.revokeObjectURL(at("player").src);
   at("player").src = URL.createObjectURL(file);
   at("player").hidden = false;
@@ -168,7 +176,10 @@ translate();
 at("listen").addEventListener("click", () => attempt(listen));
 at("open").addEventListener("change", () => at("open").files[0] && attempt(() => recognize(at("open").files[0])));
 at("model").addEventListener("change", () => attempt(() => choose(at("model").value)));
-at("alphabet").addEventListener("change", () => result !== null && attempt(() => show(result)));
+at("alphabet").addEventListener("change", () => attempt(async () => {
+  await spell();
+  if (result !== null) show(result);
+}));
 at("player").addEventListener("play", () => result !== null && follow());
 for (const name of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(name, (event) => {

@@ -12,6 +12,7 @@ export class Spectrogram {
   #frames = [];  // of energies
   #dropped = 0;
   #drawing = false;
+  #small = new OffscreenCanvas(1, 1);  // a pixel for each value
 
   constructor(canvas) {
     this.#canvas = canvas;
@@ -65,8 +66,9 @@ export class Spectrogram {
   #paint() {
     const seconds = this.live ? LIVE_SECONDS : this.#heard;
     const canvas = this.#canvas, height = canvas.parentElement.clientHeight;
-    canvas.width = Math.max(canvas.parentElement.clientWidth, Math.ceil(seconds * this.#scale));
-    canvas.height = height;
+    const width = Math.max(canvas.parentElement.clientWidth, Math.ceil(seconds * this.#scale));
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
     this.#context.fillStyle = "#0d0f12";
     this.#context.fillRect(0, 0, canvas.width, height);
     if (this.#frames.length > 0) this.#paintBands(height - LABELS);
@@ -94,9 +96,10 @@ export class Spectrogram {
       image.data[at + 2] = 90 + 110 * part * (1 - part);
       image.data[at + 3] = 255;
     }));
-    const small = new OffscreenCanvas(frames.length, bands);
-    small.getContext("2d").putImageData(image, 0, 0);
-    this.#context.drawImage(small, 0, 0, this.#heard * this.#scale, height);
+    this.#small.width = frames.length;
+    this.#small.height = bands;
+    this.#small.getContext("2d").putImageData(image, 0, 0);
+    this.#context.drawImage(this.#small, 0, 0, this.#heard * this.#scale, height);
   }
 
   #paintPhones(height) {
