@@ -161,6 +161,7 @@ METADATA = {
     "delay": Value(float, lambda checkpoint: checkpoint.features.delay),
     "confidence_slope": Value(float, lambda checkpoint: checkpoint.confidence.slope),
     "confidence_intercept": Value(float, lambda checkpoint: checkpoint.confidence.intercept),
+    "align_rows": Value(int, _of_aligner("rows")),
     "align_delay": Value(int, _of_aligner("delay")),
     "align_shift": Value(float, _of_aligner("shift")),
     "kind": Value(str, lambda checkpoint: checkpoint.network.kind, read=False),

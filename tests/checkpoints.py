@@ -33,7 +33,7 @@ def make_checkpoint(
     features: FeatureOptions | None = None,
     aligner: bool = False,
 ) -> Checkpoint:
-    """The same weights for the same options, biases too; with a head over three rows if it is to align."""
+    """The same weights for the same options, biases too; with a head over three rows and two features if it is to align."""
     features = features or FeatureOptions(bands=8, stack=1, stride=1)
     network = NetworkOptions(kind, hidden, layers, direction)  # type: ignore[arg-type]
     generator = torch.Generator().manual_seed(3)
@@ -47,8 +47,9 @@ def make_checkpoint(
     checkpoint = Checkpoint(model.eval(), network, features, Normalisation(statistics[0], statistics[1]))
     if aligner:
         rows = SUB_FRAMES * (len(ARPABET) + 1)
-        weight, bias = torch.randn(rows, 3 * hidden, generator=generator), torch.randn(rows, generator=generator)
-        checkpoint = replace(checkpoint, aligner=AlignerHead(weight, bias, delay=1, shift=0.0125))
+        weight, bias = torch.randn(rows, 3 * hidden + 2, generator=generator), torch.randn(rows, generator=generator)
+        head = AlignerHead(weight, bias, rows=3, features=2, delay=1, shift=0.0125)
+        checkpoint = replace(checkpoint, aligner=head)
     if number_format == "float32":
         return checkpoint
     return quantize(checkpoint, QuantizeOptions(number_format))[0]  # type: ignore[arg-type]

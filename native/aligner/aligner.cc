@@ -28,8 +28,8 @@ struct AlignmentStream::State final : SoundStream {
         search(std::move(graph), model()->info().phones.size() + 1),
         timeline(model()->info()) {}
 
-  Failure Take(const float*, const float* hidden, std::size_t frames) override {
-    return head.Accept(hidden, frames, [this](const float* scores) { search.Accept(scores); });
+  Failure Take(const float* x, const float*, const float* hidden, std::size_t frames) override {
+    return head.Accept(x, hidden, frames, [this](const float* scores) { search.Accept(scores); });
   }
 
   Failure End() override {
@@ -78,7 +78,7 @@ struct AlignmentStream::State final : SoundStream {
       score += segment.score;
       if (graph().units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
       segments.push_back(segment);
-      timeline.Add(segment.first, segment.end);
+      timeline.Add(segment.from, segment.to);
     }
   }
 
@@ -97,7 +97,7 @@ struct AlignmentStream::State final : SoundStream {
     Timeline rest = timeline;
     for (const Segment& segment : search.Provisional()) {
       if (graph().units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
-      rest.Add(segment.first, segment.end);
+      rest.Add(segment.from, segment.to);
       phones.push_back(Placed(segment, rest.spans().back(), graph(), model()->info()));
     }
     return phones;

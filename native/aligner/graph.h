@@ -14,7 +14,7 @@
 namespace tetraphone {
 
 struct GraphOptions {
-  int least_phone = 2;      // sub-frames that a phone lasts at least
+  int least_phone = 4;      // sub-frames that a phone lasts at least
   int least_silence = 3;    // and a silence, where there is one
   double silence_cost = 0;  // taken off the score of a way for each silence,
   double variant_cost = 0;  // and for each word that is said in another than its first pronunciation

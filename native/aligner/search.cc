@@ -14,14 +14,14 @@ constexpr std::size_t kRecords = 4096;  // beside twice those that are needed, b
 
 AlignmentSearch::AlignmentSearch(std::shared_ptr<const AlignmentGraph> graph, std::size_t outputs,
                                  const SearchOptions& options)
-    : graph_(std::move(graph)), options_(options), gaps_(outputs), states_(graph_->states()) {
+    : graph_(std::move(graph)), options_(options), gaps_(outputs), gaps_before_(outputs), states_(graph_->states()) {
   Reset();
 }
 
 void AlignmentSearch::Reset() {
   std::fill(states_.begin(), states_.end(), State{});
   begin_ = end_ = alive_ = 0;
-  records_.assign(1, {0, -1, 0, 0.0});
+  records_.assign(1, {0, -1, 0, 0.0, 0.0});
   kept_ = 1;
   final_.clear();
   frames_ = speech_frames_ = 0;
@@ -30,6 +30,7 @@ void AlignmentSearch::Reset() {
 
 void AlignmentSearch::Accept(const float* scores) {
   if (finished_) return;
+  gaps_.swap(gaps_before_);
   const float* greatest = std::max_element(scores, scores + gaps_.size());
   speech_frames_ += greatest != scores;
   for (std::size_t i = 0; i < gaps_.size(); ++i) gaps_[i] = static_cast<double>(scores[i]) - *greatest;
@@ -56,6 +57,19 @@ AlignmentSearch::State AlignmentSearch::Entering(std::size_t unit) const {
   }
   best.score -= graph_->units()[unit].cost;
   return best;
+}
+
+// Where the unit of a record ends and another begins whose first sub-frame this one is: between the middles of the
+// sub-frame before and of this one, at the place where the scores of both are equal if they change linearly.
+double AlignmentSearch::Boundary(std::int32_t before, std::size_t unit) const {
+  const double edge = static_cast<double>(frames_);
+  const std::int32_t other = records_[static_cast<std::size_t>(before)].unit;
+  if (other < 0) return edge;
+  const auto left = static_cast<std::size_t>(graph_->units()[static_cast<std::size_t>(other)].phone + 1);
+  const auto right = static_cast<std::size_t>(graph_->units()[unit].phone + 1);
+  const double ahead = std::max(gaps_before_[left] - gaps_before_[right], 0.0);
+  const double behind = std::max(gaps_[right] - gaps_[left], 0.0);
+  return ahead + behind > 0 ? edge - 0.5 + ahead / (ahead + behind) : edge;
 }
 
 // All ways a sub-frame further; the best score. Units come behind those that lead to them: from the last to the first,
@@ -98,7 +112,8 @@ void AlignmentSearch::Prune(double threshold) {
       ++alive_;
       if (state->record >= 0) continue;
       const double score = state->score - gaps_[static_cast<std::size_t>(unit.phone + 1)];
-      records_.push_back({-1 - state->record, static_cast<std::int32_t>(index), frames_, score});
+      const std::int32_t from = -1 - state->record;
+      records_.push_back({from, static_cast<std::int32_t>(index), frames_, Boundary(from, index), score});
       state->record = static_cast<std::int32_t>(records_.size() - 1);
     }
     if (alive_ == before) continue;
@@ -143,15 +158,17 @@ AlignmentSearch::State AlignmentSearch::Best(bool final) const {
   return best;
 }
 
-// The segments behind the first record up to this one, which ends at `end` with the way's score.
-void AlignmentSearch::Trace(std::int32_t record, std::int64_t end, double score,
-                            std::vector<Segment>* segments) const {
+// The segments behind the first record up to this one, which ends with the last sub-frame and the way's score.
+void AlignmentSearch::Trace(std::int32_t record, double score, std::vector<Segment>* segments) const {
   const std::size_t before = segments->size();
+  std::int64_t end = frames_;
+  double to = static_cast<double>(end);
   for (std::int32_t at = record; at != 0;) {
     const Record& found = records_[static_cast<std::size_t>(at)];
     const auto unit = static_cast<std::size_t>(found.unit);
-    segments->push_back({unit, found.frame, end, score - found.score});
+    segments->push_back({unit, found.frame, end, score - found.score, found.boundary, to});
     end = found.frame;
+    to = found.boundary;
     score = found.score + graph_->units()[unit].cost;
     at = found.before;
   }
@@ -164,7 +181,7 @@ bool AlignmentSearch::Finish() {
   State best = Best(true);
   const bool complete = best.score != kNever;
   if (!complete) best = Best(false);
-  if (best.score != kNever) Trace(best.record, frames_, best.score, &final_);
+  if (best.score != kNever) Trace(best.record, best.score, &final_);
   if (records_.size() > 1) records_.resize(1);
   return complete;
 }
@@ -172,7 +189,7 @@ bool AlignmentSearch::Finish() {
 std::vector<Segment> AlignmentSearch::Provisional() const {
   std::vector<Segment> segments;
   const State best = Best(false);
-  if (!finished_ && best.score != kNever) Trace(best.record, frames_, best.score, &segments);
+  if (!finished_ && best.score != kNever) Trace(best.record, best.score, &segments);
   return segments;
 }
 
@@ -204,7 +221,8 @@ void AlignmentSearch::Settle() {
     const Record& to = records_[next];
     if (root != 0) {
       const double cost = graph_->units()[static_cast<std::size_t>(to.unit)].cost;
-      final_.push_back({static_cast<std::size_t>(from.unit), from.frame, to.frame, to.score + cost - from.score});
+      final_.push_back({static_cast<std::size_t>(from.unit), from.frame, to.frame, to.score + cost - from.score,
+                        from.boundary, to.boundary});
     }
     root = next;
   }

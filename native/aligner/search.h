@@ -27,6 +27,8 @@ struct Segment {
   std::int64_t first;  // sub-frame, counted from the start of the sound
   std::int64_t end;    // the sub-frame behind its last
   double score;        // summed over its sub-frames: of its phone less that of the best phone or silence; at most 0
+  double from;         // its boundaries, in sub-frames: near `first` and `end`, where the scores of the phones on both
+  double to;           // sides cross
 };
 
 class AlignmentSearch {
@@ -50,7 +52,7 @@ class AlignmentSearch {
   std::int64_t speech_frames() const { return speech_frames_; }
   const AlignmentGraph& graph() const { return *graph_; }
   // Without the graph; see heap_bytes.h.
-  std::size_t heap_bytes() const { return sizeof *this + HeapBytes(gaps_, states_, records_, final_, sorted_); }
+  std::size_t heap_bytes() const { return sizeof *this + HeapBytes(gaps_, gaps_before_, states_, records_, final_, sorted_); }
 
  private:
   static constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -65,21 +67,24 @@ class AlignmentSearch {
     std::int32_t before;  // record; of the first, which stands for the beginning, 0
     std::int32_t unit;
     std::int64_t frame;
-    double score;  // of the way before that frame, the unit's cost included
+    double boundary;  // see Segment
+    double score;     // of the way before that frame, the unit's cost included
   };
 
   State Entering(std::size_t unit) const;
+  double Boundary(std::int32_t before, std::size_t unit) const;
   double Step();
   void Prune(double threshold);
   void PruneMost();
   State Best(bool final) const;
-  void Trace(std::int32_t record, std::int64_t end, double score, std::vector<Segment>* segments) const;
+  void Trace(std::int32_t record, double score, std::vector<Segment>* segments) const;
   void Settle();
   void Clear(std::size_t root, std::vector<std::int32_t> followers);
 
   std::shared_ptr<const AlignmentGraph> graph_;
   const SearchOptions options_;
-  std::vector<double> gaps_;
+  std::vector<double> gaps_;         // below the greatest score of the sub-frame, by output
+  std::vector<double> gaps_before_;  // of the sub-frame before
   std::vector<State> states_;
   std::size_t begin_ = 0;  // the units that are reached
   std::size_t end_ = 0;

@@ -12,9 +12,9 @@ constexpr double kTail = 0.1;
 
 }  // namespace
 
-void Timeline::Add(std::int64_t first, std::int64_t end) {
-  const double start = first == 0 ? 0.0 : static_cast<double>(first) * shift_ + offset_;
-  Span span{std::max(start, spans_.empty() ? 0.0 : spans_.back().end), static_cast<double>(end) * shift_ + offset_};
+void Timeline::Add(double from, double to) {
+  const double start = from == 0 ? 0.0 : from * shift_ + offset_;
+  Span span{std::max(start, spans_.empty() ? 0.0 : spans_.back().end), to * shift_ + offset_};
   span.end = std::max(span.end, span.start + kLeast);
   spans_.push_back(span);
 }

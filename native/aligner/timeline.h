@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 #include "../model/model.h"
@@ -19,9 +19,9 @@ class Timeline {
   explicit Timeline(const ModelInfo& info)
       : shift_(info.frame_shift / static_cast<double>(kSubFrames)), offset_(info.frame_offset + info.align_shift) {}
 
-  // Takes the next phone, of the sub-frames from `first` on, before `end`. The first sub-frame begins where the sound
+  // Takes the next phone, between two places that are counted in sub-frames. The first sub-frame begins where the sound
   // does.
-  void Add(std::int64_t first, std::int64_t end);
+  void Add(double from, double to);
   // The sound is so many seconds long: phones beyond it move so that all end within it, none without length.
   void Finish(double seconds);
   void Reset() { spans_.clear(); }

@@ -74,7 +74,7 @@
     "seconds from a network frame's index times frame_shift to the sound it stands for")                               \
   X(Real, delay, model.info().delay,                                                                                   \
     "seconds from a network frame's start to the last sample that its scores need")                                    \
-  X(Whole, aligns, model.info().align_rows != 0, "1: it aligns known words; 0: it recognises alone")                   \
+  X(Whole, aligns, model.info().aligns,          "1: it aligns known words; 0: it recognises alone")                   \
   X(Bytes, file_bytes, model.file_bytes(), "size of the file")
 
 #endif /* TETRAPHONE_FIELDS_H_ */

@@ -85,7 +85,7 @@ Failure Model::ReadInfo() {
   FeatureOptions::ForEach(features, [&](const char* name, auto& value, double, double) { data.Read(name, &value); });
   if (!data.fault().empty()) return Damaged(name_, data.fault());
   if (Failure failure = CheckFeatures(features)) return Damaged(name_, failure->message);
-  if (Failure failure = CheckAlign()) return failure;
+  info_.aligns = file_.Find(kAlign) != nullptr;
   info_.ForEach([&](const char* name, auto& value, const ModelInfo::Range& may) { data.Read(name, &value, may); });
   auto mean = data.Get<std::vector<float>>("normalisation_mean");
   auto deviation = data.Get<std::vector<float>>("normalisation_deviation");
@@ -98,21 +98,24 @@ Failure Model::ReadInfo() {
   auto tables = FrontEnd::MakeTables(features, std::move(mean), std::move(deviation));
   if (!tables) return Damaged(name_, tables.error().message);
   front_end_ = *tables;
-  return std::nullopt;
+  return CheckAlign();
 }
 
 Failure Model::CheckAlign() {
   const Program* align = file_.Find(kAlign);
   if (align == nullptr) return std::nullopt;
   const std::size_t hidden = program().hidden(), outputs = kSubFrames * (info_.phones.size() + 1);
-  if (hidden == 0 || align->inputs % hidden != 0 || align->outputs != outputs || !align->states.empty()) {
+  const std::size_t rows = static_cast<std::size_t>(info_.align_rows) * hidden;
+  if (hidden == 0 || align->inputs < rows || align->inputs - rows > program().inputs || align->outputs != outputs ||
+      !align->states.empty()) {
     return Damaged(name_, "a program align of " + std::to_string(align->inputs) + " inputs, " +
                               std::to_string(align->outputs) + " outputs and " + std::to_string(align->states.size()) +
-                              " states, where " + std::to_string(hidden) + " hidden reals and " +
+                              " states, where " + std::to_string(info_.align_rows) + " rows of " + std::to_string(hidden) +
+                              " hidden reals and " +
                               std::to_string(info_.phones.size()) + " phones want " + std::to_string(outputs) +
                               " outputs");
   }
-  info_.align_rows = align->inputs / hidden;
+  info_.align_features = align->inputs - rows;
   return std::nullopt;
 }
 

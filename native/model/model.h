@@ -18,9 +18,10 @@ namespace tetraphone {
 class Call;  // engine.h
 class Engine;
 
-// The program that says which phone is spoken when, of a file that aligns known words. It reads `align_rows` rows, one
-// after another, of the network's hidden rows (Program::hidden) as one frame, and gives for each of kSubFrames equal
-// parts of a network frame the log-likelihoods of silence and of the phones, up to a constant of each part.
+// The program that says which phone is spoken when, of a file that aligns known words. Of a network frame it reads
+// `align_rows` of the network's hidden rows (Program::hidden), one after another, and behind them the first
+// `align_features` of the frame's own inputs; it gives for each of kSubFrames equal parts of the frame the
+// log-likelihoods of silence and of the phones, up to a constant of each part.
 constexpr const char* kAlign = "align";
 constexpr std::size_t kSubFrames = 3;
 
@@ -34,6 +35,7 @@ constexpr std::size_t kSubFrames = 3;
   X(double, confidence_slope, Range{0, 1e3})          /* confidence = sigmoid(slope * logit(posterior) + intercept):  \
                                                          held-out data's fit */                                       \
   X(double, confidence_intercept, Range{-1e3, 1e3})                                                                   \
+  X(int, align_rows, OfAlign(1, 100))                 /* hidden rows that tell of a frame; 0: the file cannot align */  \
   X(int, align_delay, OfAlign(0, 100))                /* network frames: the last row that tells of frame t is row    \
                                                          t + align_delay */                                           \
   X(double, align_shift, OfAlign(-1, 1))              /* seconds, added to each boundary */
@@ -42,7 +44,8 @@ constexpr std::size_t kSubFrames = 3;
 struct ModelInfo {
   std::vector<std::string> phones;  // score k + 1 is phone k's; score 0 the blank's
   FeatureOptions features;
-  std::size_t align_rows = 0;  // that the program align reads as one frame; 0: the file lacks it
+  bool aligns = false;  // the file has the program align
+  std::size_t align_features = 0;
 #define TETRAPHONE_NUMBER(type, name, ...) type name = 0;
   TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
 #undef TETRAPHONE_NUMBER
@@ -56,7 +59,7 @@ struct ModelInfo {
   static Range Derived(double value) { return {value - 1e-9, value + 1e-9}; }
   // Read where the file aligns.
   Range OfAlign(double least, double greatest) const {
-    return align_rows != 0 ? Range{least, greatest} : Range{0, 0, 0.0};
+    return aligns ? Range{least, greatest} : Range{0, 0, 0.0};
   }
 
   // Visits the name, the value and the range of each number.

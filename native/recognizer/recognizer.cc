@@ -26,7 +26,7 @@ struct Stream::State final : SoundStream {
         pause(how.pause),
         decoder(std::move(dec)) {}
 
-  Failure Take(const float* scores, const float*, std::size_t frames) override {
+  Failure Take(const float*, const float* scores, const float*, std::size_t frames) override {
     for (std::size_t i = 0; i < frames; ++i) decoder.Accept(scores + i * model()->program().outputs);
     return std::nullopt;
   }

@@ -103,7 +103,7 @@ Failure SoundStream::Compute() {
     const float* x = inputs_.data() + first * program.inputs;
     float* hidden = options_.hidden ? hidden_.data() : nullptr;
     if (Failure failure = network_->Run(x, frames, scores_.data(), hidden)) return failure;
-    if (Failure failure = Take(scores_.data(), hidden, frames)) return failure;
+    if (Failure failure = Take(x, scores_.data(), hidden, frames)) return failure;
     if (options_.keep_scores) {
       kept_scores_.insert(kept_scores_.end(), scores_.begin(), scores_.begin() + frames * program.outputs);
     }

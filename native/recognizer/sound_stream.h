@@ -63,7 +63,7 @@ class SoundStream {
  protected:
   // The next network frames' scores, [frames, outputs], and, if the options want them, hidden rows, [frames, hidden],
   // else null.
-  virtual Failure Take(const float* scores, const float* hidden, std::size_t frames) = 0;
+  virtual Failure Take(const float* x, const float* scores, const float* hidden, std::size_t frames) = 0;
   // No more of them follow.
   virtual Failure End() = 0;
   // As before the first.

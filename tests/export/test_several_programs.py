@@ -83,13 +83,19 @@ def test_a_changed_file_is_refused(what: str, content: bytes) -> None:
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "weights of two programs": ({"score": PROGRAMS["align"]}, {}, "two calls share weights"),
     "rows that are no multiple": ({"align": [random_layer(10, WIDTH)]}, {}, "10 inputs, 120 outputs and 0 states"),
+    "more features than the network has": (
+        {"align": [random_layer(12 + 17, WIDTH)]},
+        {},
+        "29 inputs, 120 outputs and 0 states",
+    ),
     "other phones": ({"align": [random_layer(12, 117)]}, {}, "12 inputs, 117 .* 39 phones want 120 outputs"),
     "a head with states": (
         {"align": [*PROGRAMS["score"][:1], random_layer(8, WIDTH)], "score": PROGRAMS["align"]},
         {},
         "16 inputs, 120 outputs and 1 states",
     ),
-    "a network without a recurrent layer": ({FORWARD: [random_layer(16, 40)]}, {}, "where 0 hidden reals"),
+    "a network without a recurrent layer": ({FORWARD: [random_layer(16, 40)]}, {}, "where 3 rows of 0 hidden reals"),
+    "no rows": ({}, {"align_rows": 0}, "align_rows is 0"),
     "no delay": ({}, {"align_delay": None}, "align_delay is missing"),
     "a delay of half a frame": ({}, {"align_delay": 0.5}, "align_delay is of another type"),
     "a long delay": ({}, {"align_delay": 101}, "align_delay is 101"),

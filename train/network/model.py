@@ -133,7 +133,7 @@ class Checkpoint:
             half: store the weights in 16 bits, half the bytes; they are read as reals of 32 bits again.
         """
         weights = self.model.state_dict()
-        aligner = None if self.aligner is None else self.aligner.content(self.network.hidden)
+        aligner = None if self.aligner is None else self.aligner.content()
         if half:
             weights = _halved(weights)
             if aligner is not None:

@@ -266,5 +266,25 @@ TEST(Search, AnewIsAsNew) {
   ExpectSame(search.Take(), Searched(graph, scores, {}).segments);
 }
 
+// Between the middles of two sub-frames, where the lines between the phones' scores cross; where they do not, as when
+// more sub-frames than a phone has are what it must last, the boundary stays between them.
+TEST(Search, PutsABoundaryWhereTheScoresCross) {
+  const auto graph = GraphOf({{"AB", {{0, 1}}}}, {1, 1, 0, 0});
+  const struct {
+    float ahead;   // by how much the first phone's score is greater in the last of its sub-frames
+    float behind;  // and the second one's in the first of its own
+    double place;
+  } kCases[] = {{1, 3, 1.75}, {3, 1, 2.25}, {2, 2, 2.0}, {4, 0.001f, 2.5 - 0.001 / 4.001}};
+  for (const auto& [ahead, behind, place] : kCases) {
+    const Scores scores = {{-90, 0, -9}, {-90, ahead, 0}, {-90, 0, behind}, {-90, -9, 0}};
+    const Found found = Searched(graph, scores, kExact);
+    ASSERT_EQ(found.segments.size(), 2u);
+    EXPECT_EQ(found.segments[0].from, 0.0);
+    EXPECT_NEAR(found.segments[0].to, place, 1e-6);
+    EXPECT_EQ(found.segments[1].from, found.segments[0].to);
+    EXPECT_EQ(found.segments[1].to, 4.0);
+  }
+}
+
 }  // namespace
 }  // namespace tetraphone

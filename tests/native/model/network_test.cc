@@ -122,7 +122,8 @@ TEST(Network, EachProgramOfAFileRunsByItsName) {
   for (const std::string& engine : EngineNames()) {
     const Shared model = Loaded(kCorpus + "/programs.pte", engine);
     ASSERT_NE(model, nullptr);
-    EXPECT_EQ(model->info().align_rows, 3u);
+    EXPECT_EQ(model->info().align_rows, 3);
+    EXPECT_EQ(model->info().align_features, 2u);
     EXPECT_EQ(model->info().align_delay, 1);
     EXPECT_EQ(model->info().align_shift, 0.0125);
     std::vector<float> all;

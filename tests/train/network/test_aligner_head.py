@@ -33,14 +33,15 @@ def aligner_of(checkpoint: Checkpoint) -> AlignerHead:
 @pytest.mark.parametrize("rows", [1, 2, 5])
 @pytest.mark.parametrize("delay", [0, 1, 4, 6])
 def test_a_window_ends_at_its_delay_and_has_zeros_beyond_the_sound(frames: int, rows: int, delay: int) -> None:
-    head = AlignerHead(torch.zeros(OUTPUTS, rows * 4), torch.zeros(OUTPUTS), delay)
+    zeros = torch.zeros(OUTPUTS, rows * 4 + 2), torch.zeros(OUTPUTS)
+    head = AlignerHead(*zeros, rows=rows, features=2, delay=delay)
     hidden_rows = torch.arange(1.0, 1 + 4 * frames).reshape(frames, 4)
-    windows = head.windows(hidden_rows)
-    assert windows.shape == (frames, rows * 4)
+    windows = head.windows(hidden_rows, -hidden_rows)
+    assert windows.shape == (frames, rows * 4 + 2)
     for frame in range(frames):
         places = range(frame + delay - rows + 1, frame + delay + 1)
         expected = [hidden_rows[place] if 0 <= place < frames else torch.zeros(4) for place in places]
-        assert torch.equal(windows[frame], torch.cat(expected))
+        assert torch.equal(windows[frame], torch.cat([*expected, -hidden_rows[frame, :2]]))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_window_ends_at_its_delay_and_has_zeros_beyond_the_sound(frames: int, 
 )
 def test_a_head_of_other_shapes_is_refused(weight: tuple[int, ...], bias: int) -> None:
     with pytest.raises(InputError, match=r"weight and bias of shape .*; give \[3"):
-        AlignerHead(torch.zeros(weight), torch.zeros(bias), 0)
+        AlignerHead(torch.zeros(weight), torch.zeros(bias), rows=1, features=0, delay=0)
 
 
 @pytest.mark.parametrize("number_format", FORMATS)
@@ -68,10 +69,10 @@ def test_a_checkpoint_and_its_file_keep_the_aligner(number_format: str, tmp_path
     loaded = load(tmp_path / "model.pt")
     head, kept = aligner_of(checkpoint), aligner_of(loaded)
     assert (kept.delay, kept.shift) == (head.delay, head.shift) == (1, 0.0125)
-    windows = head.windows(hidden(checkpoint, inputs(9)))
+    windows = head.windows(hidden(checkpoint, inputs(9)), inputs(9))
     with torch.inference_mode():
-        assert torch.equal(kept(kept.windows(hidden(loaded, inputs(9)))), head(windows))
-    for name, value in {"align_delay": 1, "align_shift": 0.0125}.items():
+        assert torch.equal(kept(kept.windows(hidden(loaded, inputs(9)), inputs(9))), head(windows))
+    for name, value in {"align_rows": 3, "align_delay": 1, "align_shift": 0.0125}.items():
         assert metadata(loaded)[name] == value
     export(loaded, tmp_path / "model.pte")
     assert Recognizer.load(tmp_path / "model.pte").info["aligns"] == 1
@@ -104,7 +105,7 @@ def test_checkpoints_without_the_key_have_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number_format", ["float32", "int8"])
-@pytest.mark.parametrize("change", [{"rows": 2}, {"rows": "3"}, {"weights": {}}, {"delay": "late"}, {"shift": None}])
+@pytest.mark.parametrize("change", [{"rows": 2}, {"rows": "3"}, {"features": 1}, {"weights": {}}, {"delay": "late"}, {"shift": None}])
 def test_a_damaged_aligner_is_named(number_format: str, change: dict[str, object], tmp_path: Path) -> None:
     make_checkpoint(number_format, aligner=True).save(tmp_path / "model.pt")
     content = torch.load(tmp_path / "model.pt", weights_only=True)
@@ -115,6 +116,6 @@ def test_a_damaged_aligner_is_named(number_format: str, change: dict[str, object
 
 def test_a_head_of_another_network_is_not_exported(tmp_path: Path) -> None:
     other = make_checkpoint(hidden=8, aligner=True).aligner
-    with pytest.raises(InputError, match=r"align of 24 inputs, 120 outputs and 0 states, where 32 hidden reals"):
+    with pytest.raises(InputError, match=r"align of 26 inputs, 120 outputs and 0 states, where 3 rows of 32 hidden reals"):
         export(replace(make_checkpoint(), aligner=other), tmp_path / "model.pte")
     assert not list(tmp_path.iterdir())
