@@ -47,7 +47,8 @@ def make_checkpoint(
     checkpoint = Checkpoint(model.eval(), network, features, Normalisation(statistics[0], statistics[1]))
     if aligner:
         rows = SUB_FRAMES * (len(ARPABET) + 1)
-        weight, bias = torch.randn(rows, 3 * hidden + 2, generator=generator), torch.randn(rows, generator=generator)
+        weight = 0.1 * torch.randn(rows, 3 * hidden + 2, generator=generator)  # no phone so unlikely as to be dropped
+        bias = torch.randn(rows, generator=generator)
         head = AlignerHead(weight, bias, rows=3, features=2, delay=1, shift=0.0125)
         checkpoint = replace(checkpoint, aligner=head)
     if number_format == "float32":
