@@ -33,7 +33,7 @@ def make_checkpoint(
     features: FeatureOptions | None = None,
     aligner: bool = False,
 ) -> Checkpoint:
-    """The same weights for the same options, biases too; with a head over three rows and two features if it is to align."""
+    """The same weights for the same options, biases too; if it is to align, with a head over rows and two features."""
     features = features or FeatureOptions(bands=8, stack=1, stride=1)
     network = NetworkOptions(kind, hidden, layers, direction)  # type: ignore[arg-type]
     generator = torch.Generator().manual_seed(3)

@@ -1,4 +1,4 @@
-"""The head that aligns known words: what is spoken in each third of a network frame, from the rows around it and its features."""
+"""The head that aligns known words: what is spoken in each third of a network frame, from the rows around it."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ class AlignerHead(nn.Module):
     reals of the network's own input, which tell sharper when a sound changes.
 
     Args:
-        weight: float32 [3 · (1 + phones), k · hidden + features]: rows are sub-frame after sub-frame, silence before the
-            phones in each; columns are row after row of the window, the earliest first, then the features of the frame.
+        weight: float32 [3 · (1 + phones), k · hidden + features]: rows are sub-frame after sub-frame, silence before
+            the phones in each; columns are row after row of the window, the earliest first, then the features.
         bias: float32 [3 · (1 + phones)], with whatever prior is to be taken off.
         rows: k.
         features: of the network's inputs, the first so many.
@@ -79,6 +79,6 @@ class AlignerHead(nn.Module):
         return torch.cat([windows, x[:, : self.features]], dim=1)
 
     def forward(self, windows: Tensor) -> Tensor:
-        """[..., k · hidden + features] → log-likelihoods up to a constant of each sub-frame, [..., 3 · (1 + phones)]."""
+        """Windows → log-likelihoods up to a constant of each sub-frame, [..., 3 · (1 + phones)]."""
         scores: Tensor = self.linear(windows)
         return scores

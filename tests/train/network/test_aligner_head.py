@@ -104,8 +104,11 @@ def test_checkpoints_without_the_key_have_none(tmp_path: Path) -> None:
     assert load(tmp_path / "old.pt").aligner is None
 
 
+CHANGES = [{"rows": 2}, {"rows": "3"}, {"features": 1}, {"weights": {}}, {"delay": "late"}, {"shift": None}]
+
+
 @pytest.mark.parametrize("number_format", ["float32", "int8"])
-@pytest.mark.parametrize("change", [{"rows": 2}, {"rows": "3"}, {"features": 1}, {"weights": {}}, {"delay": "late"}, {"shift": None}])
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_damaged_aligner_is_named(number_format: str, change: dict[str, object], tmp_path: Path) -> None:
     make_checkpoint(number_format, aligner=True).save(tmp_path / "model.pt")
     content = torch.load(tmp_path / "model.pt", weights_only=True)
@@ -116,6 +119,6 @@ def test_a_damaged_aligner_is_named(number_format: str, change: dict[str, object
 
 def test_a_head_of_another_network_is_not_exported(tmp_path: Path) -> None:
     other = make_checkpoint(hidden=8, aligner=True).aligner
-    with pytest.raises(InputError, match=r"align of 26 inputs, 120 outputs and 0 states, where 3 rows of 32 hidden reals"):
+    with pytest.raises(InputError, match=r"26 inputs, 120 outputs and 0 states, where 3 rows of 32 hidden reals"):
         export(replace(make_checkpoint(), aligner=other), tmp_path / "model.pte")
     assert not list(tmp_path.iterdir())
