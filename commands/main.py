@@ -30,6 +30,7 @@ COMMANDS = {
     "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, count its phones, or pack a dictionary."),
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
     "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
+    "train-aligner": ("TrainAligner", "Train the head by which a model aligns known words."),
     "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),
     "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
     "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
@@ -115,7 +116,7 @@ def _run(arguments: list[str]) -> int:
 
 def command_class(name: str) -> type:
     """The options of a command, imported with what they need."""
-    found: type = getattr(import_module(f"{__package__}.{name}"), COMMANDS[name][0])
+    found: type = getattr(import_module(f"{__package__}.{name.replace('-', '_')}"), COMMANDS[name][0])
     return found
 
 
@@ -143,7 +144,7 @@ def _parsed(arguments: list[str]) -> Any:
         parser = argparse.ArgumentParser("tetraphone")
         parser.add_argument("--version", action="version", version=f"tetraphone {built_version()}")
         parser.parse_args(arguments)
-    listed = "\n".join(f"  {command:<11}{about}" for command, (_, about) in COMMANDS.items())
+    listed = "\n".join(f"  {command:<14}{about}" for command, (_, about) in COMMANDS.items())
     epilog = f"commands:\n{listed}\n\n`tetraphone COMMAND --help` explains a command and its options."
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("tetraphone", description=ABOUT, epilog=epilog, formatter_class=raw)

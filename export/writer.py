@@ -89,6 +89,8 @@ def packed_aligner(checkpoint: Checkpoint) -> list[PackedLayer]:
     return [PackedLayer(LINEAR, head.outputs, block)]
 
 
+ALIGN = "align"
+"""The program that aligns, and the beginning of the names of its metadata (kAlign of native/model/model.h)."""
 State = tuple[Tensor, ...]
 
 
@@ -119,7 +121,7 @@ class Source:
 
 PROGRAMS = {
     FORWARD: Source(lambda checkpoint: checkpoint.model, packed_layers, _network_scores),
-    "align": Source(lambda checkpoint: checkpoint.aligner, packed_aligner, _aligner_scores),
+    ALIGN: Source(lambda checkpoint: checkpoint.aligner, packed_aligner, _aligner_scores),
 }
 """The programs of a file, by the names that recognisers know (native/model/model.h)."""
 

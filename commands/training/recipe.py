@@ -14,8 +14,10 @@ from typing import Any, get_type_hints
 
 from tetraphone.common.errors import InputError, typed
 from tetraphone.common.files import claimed, write_atomically
-from tetraphone.corpora.corpus import Corpus
+from tetraphone.corpora.corpus import Corpus, read_corpus
 from tetraphone.evaluation.calibrate import calibrate
+from tetraphone.evaluation.known_words.options import AlignerOptions
+from tetraphone.evaluation.known_words.train import train_aligner
 from tetraphone.export.writer import export
 from tetraphone.quant.aware import rounded
 from tetraphone.quant.formats import WEIGHT_FORMATS, WeightFormat
@@ -24,7 +26,7 @@ from tetraphone.quant.quantize import quantize
 from tetraphone.train.data.sets import read_training_sets
 from tetraphone.train.loop.record import MODEL
 from tetraphone.train.loop.run import train
-from tetraphone.train.network.model import load_checkpoint
+from tetraphone.train.network.model import Checkpoint, load_checkpoint
 from tetraphone.train.options import TrainOptions
 
 RECIPES = resources.files("tetraphone.train") / "recipes"
@@ -57,6 +59,8 @@ class Recipe:
     options: TrainOptions
     teachers: tuple[TrainOptions, ...]
     """Options of the networks that the model learns from; each also learns from those before it."""
+    aligner: str
+    """The corpus with times of phones that trains the head by which the models align, relative as well; "": none."""
     formats: dict[WeightFormat, TrainOptions | None]
     """Number formats of the files to export, with the options of further training for each, or None for no training."""
 
@@ -131,6 +135,7 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
             raise ValueError("teacher is not a list of tables; write [[teacher]] for each")
         if any("teacher" in table for table in (values, *taught, *rest.values())):
             raise ValueError("teacher is inside another table; write [[teacher]] for each")
+        aligner = typed("aligner", str, content.pop("aligner", ""))
         options = changed(options, values)
         teachers = tuple(changed(options, further) for further in taught)
         for teacher in teachers:
@@ -142,7 +147,7 @@ def read_recipe(recipe: str, options: TrainOptions) -> Recipe:
                 raise ValueError(f"unknown number format {number_format}; give {' or '.join(WEIGHT_FORMATS)}")
             formats[number_format] = changed(replace(options, rounding=number_format), further) if further else None
             values |= further
-        read = Recipe(name, corpora, options, teachers, formats)
+        read = Recipe(name, corpora, options, teachers, aligner, formats)
     except (AttributeError, InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"{path} is not a recipe: {error}; compare it with {RECIPES / 'pretrained.toml'}") from error
     if unknown := [*content, *values, *chain.from_iterable(taught)]:
@@ -175,6 +180,7 @@ def _follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Call
     dev = Corpus("held-out speakers", "dev", tuple(held), tuple(problems))
     start = folder / f"{recipe.name}-float32.pt"
     checkpoint, confidence = calibrate(load_checkpoint(run / MODEL), dev)
+    checkpoint = _with_aligner(recipe, checkpoint, corpora, result["float32"], say)
     checkpoint.save(start)
     result["float32"] |= {"model": str(start), **fitted(confidence)}
     for number_format, further in recipe.formats.items():
@@ -183,7 +189,10 @@ def _follow(recipe: Recipe, corpora: Path, folder: Path, resume: bool, say: Call
             run, further = folder / number_format, replace(further, init=str(start), teacher=options.teacher)
             result[number_format] = train(specs, run, further, resume and run.is_dir(), say, features, rounded)
             weights = run / MODEL
-        quantized, _ = quantize(load_checkpoint(weights), QuantizeOptions(number_format))
+        trained = load_checkpoint(weights)
+        if further is not None:
+            trained = _with_aligner(recipe, trained, corpora, result[number_format], say)
+        quantized, _ = quantize(trained, QuantizeOptions(number_format))
         say(f"calibrating {number_format}")
         quantized, confidence = calibrate(quantized, dev)
         result[number_format] |= export(quantized, folder / f"{recipe.name}-{number_format}.pte")
@@ -223,3 +232,16 @@ def fitted(calibration: dict[str, Any]) -> dict[str, Any]:
         "calibrated_phone_error_rate": calibration["phone_error_rate"],
         **{name: calibration[name] for name in ("blank_shift", "calibration_error")},
     }
+
+
+def _with_aligner(
+    recipe: Recipe, checkpoint: Checkpoint, corpora: Path, result: dict[str, Any], say: Callable[[str], None]
+) -> Checkpoint:
+    """The checkpoint with the head that the recipe wants; `result` gets what it is worth."""
+    if not recipe.aligner:
+        return checkpoint
+    say("training the aligner")
+    corpus = read_corpus(str(corpora / recipe.aligner), "train", checkpoint.phones)
+    checkpoint, report = train_aligner(checkpoint, corpus, AlignerOptions())
+    result["aligner"] = {name: value for name, value in report.items() if name != "problems"}
+    return checkpoint

@@ -1,0 +1,63 @@
+"""Puts an aligner into a .pte file that lacks one, or has another: its network and its confidences stay as they are."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from executorch.exir._serialize._program import deserialize_pte_binary
+from torch import Tensor
+
+from tetraphone.common.errors import InputError
+from tetraphone.common.files import write_atomically
+from tetraphone.quant.formats import Format
+from tetraphone.quant.options import QuantizeOptions
+from tetraphone.quant.quantize import quantize
+from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.train.network.model import Checkpoint
+
+from .operators import packed_shape
+from .program import FORWARD, PackedLayer, program_bytes
+from .runtime import Program
+from .writer import ALIGN, METADATA, PROGRAMS, check, packed_programs
+
+
+def layers_of(content: bytes, program: str) -> list[PackedLayer]:
+    """The layers of a program of a file that a recogniser accepts."""
+    file = deserialize_pte_binary(content).program
+    plan = next(plan for plan in file.execution_plan if plan.name == program)
+    layers = []
+    for instruction in plan.chains[0].instructions:
+        tensors: list[Any] = [plan.values[index].val for index in instruction.instr_args.args]  # type: ignore[union-attr]
+        block: Tensor = next(
+            torch.frombuffer(bytearray(file.constant_buffer[tensor.data_buffer_idx].storage), dtype=torch.uint8)
+            for tensor in tensors
+            if getattr(tensor, "data_buffer_idx", 0)
+        )
+        operator, _, _, outputs = packed_shape(block)
+        layers.append(PackedLayer(operator, outputs, block))
+    return layers
+
+
+def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
+    """Writes the file again with the checkpoint's aligner, if the program gives its scores.
+
+    Raises:
+        InputError: the checkpoint has no aligner, or the file is no model that it fits.
+    """
+    if checkpoint.aligner is None:
+        raise InputError("the checkpoint has no aligner; `tetraphone train-aligner` makes one")
+    Recognizer.load(path).close()
+    content = path.read_bytes()
+    network = layers_of(content, FORWARD)
+    number_format = packed_shape(network[-1].block)[1]
+    if number_format is not Format.FLOAT32 and not checkpoint.quantization:
+        checkpoint, _ = quantize(checkpoint, QuantizeOptions("int8"))
+    head = packed_programs(checkpoint)[ALIGN]
+    kept = {name: value for name, value in Program(content, str(path)).metadata.items() if not name.startswith(ALIGN)}
+    new = {name: value.of(checkpoint) for name, value in METADATA.items() if name.startswith(ALIGN)}
+    grafted = program_bytes({FORWARD: network, ALIGN: head}, {**kept, **new})
+    difference = check(Program(grafted, str(path), ALIGN), checkpoint, head, PROGRAMS[ALIGN].scores)
+    Recognizer.from_bytes(grafted, str(path)).close()
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(grafted)
+    return {"model": str(path), "bytes": len(grafted), "programs": [FORWARD, ALIGN], "difference": difference}
