@@ -243,7 +243,8 @@ def recipe_of(name: str, trained: dict[str, Any]) -> str:
     """The recipe that a model was trained by; ends the program if its options are others."""
     recipe = "tiny" if name.endswith("tiny") else "pretrained"
     read = read_recipe(recipe, TrainOptions())
-    asked, done = map(recorded, (asdict(read.options), trained))
+    # A checkpoint lacks the options that came after it: it was trained by their defaults.
+    asked, done = map(recorded, (asdict(read.options), {**asdict(TrainOptions()), **trained}))
     asked, done = asked | {"teacher": len(read.teachers)}, done | {"teacher": len(done.get("teacher", ()))}
     if different := sorted(key for key in asked if key != "threads" and done.get(key) != asked[key]):
         sys.exit(f"{name}-float32.pt was not trained by the recipe {recipe} ({', '.join(different)}): train it again")
@@ -290,6 +291,8 @@ def held_out(told: dict[str, Any]) -> str:
     return f"{files}; before the blank was fitted {before}" + (f", its teachers {taught}" if taught else "")
 
 
+ALIGNED = Path(__file__).parent / "results" / "alignment.json"
+"""What `accuracy/alignment.py` measured."""
 CARD = Template((Path(__file__).parent / "card.md").read_text(encoding="utf-8"))
 
 
@@ -324,6 +327,9 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
             sums.append([f"`{path.name}`", f"`{hashlib.sha256(path.read_bytes()).hexdigest()}`"])
     network, trained = model["network"], model["trained"]
     recipe = recipe_of(name, trained)
+    aligner = model["held out"]["float32"]["aligner"]
+    aligned = json.loads(ALIGNED.read_text(encoding="utf-8"))
+    own, peer = aligned["phones"][f"{name}-int8"], aligned["phones"]["pocketsphinx"]
     return CARD.substitute(
         name=name,
         recipe=recipe,
@@ -344,6 +350,13 @@ def card(name: str, figures: dict[str, Any], models: Path) -> str:
         calibration=ocean["calibration error"],
         dictionary=figures["dictionary on timit_sample"],
         sums=table(sums),
+        sentences=aligned["sentences"],
+        boundary_error=own["mean_absolute_error_ms"],
+        near=own["within_20_ms"],
+        peer_error=peer["mean_absolute_error_ms"],
+        peer_near=peer["within_20_ms"],
+        head_weights=f"{aligner['weights']:,}",
+        own_error=aligner["mean_absolute_error_ms"],
         revision=figures["revision"],
         processor=figures["processor"],
     )

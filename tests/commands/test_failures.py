@@ -47,7 +47,6 @@ FAILURES = {
     "utterances to show below none": ("evaluate {}/model.pte {}/none.jsonl --show -3", "show is -3"),
     "a beam that is too wide": ("evaluate {}/model.pte {}/none.jsonl --beam 1000000", "a beam of 1000000"),
     "no grammar": ("evaluate {}/model.pte {}/none.jsonl --beam 4 --grammar {}/none.fst", "none.fst"),
-    "a channel below the first": ("recognize {}/none.wav --model {}/model.pte --channel -1", "channel is -1"),
     "a dense layer of no quaternions": ("train {}/none.jsonl --output {}/run --dense 30", "dense is 30"),
     "a negative size": ("train {}/none.jsonl --output {}/run --kind lstm --hidden -4", "hidden is -4"),
     "speech too fast": ("corpus synthesize {}/prepared --fastest 5000", "fastest is 5000"),
@@ -62,7 +61,6 @@ FAILURES = {
     "a program called as a checkpoint": ("export {}/model.pt {}/new.pt --format pte", "new.pt would hold a program"),
     "a checkpoint called as a program": ("quantize {}/model.pt {}/new.pte", "new.pte would hold a checkpoint"),
     "a calibrated program": ("calibrate {}/model.pt {}/corpus.jsonl {}/new.pte", "new.pte would hold a checkpoint"),
-    "a picture of another kind": ("recognize {}/0.wav --model {}/model.pte --plot {}/a.svg", "a.svg would hold a PNG"),
     "a grammar called as a program": ("corpus bigram {}/corpus.jsonl --output {}/b.pte", "b.pte would hold a grammar"),
     "nothing to synthesise": ("corpus synthesize {}/prepared --train 0", "train is 0"),
 }
@@ -85,6 +83,21 @@ def test_failure_is_one_sentence_that_names_it(what: str, work: Path, capfd: pyt
     assert re.search(r"[;:] [\w`]+", sentences[0].removeprefix("tetraphone: "))
     left = [path for path in sorted(work.rglob("*")) if path not in before]
     assert not [path for path in left if path.is_file()]
+
+
+WRONG_USAGE = {
+    "a channel below the first": ("recognize {}/none.wav --model {}/model.pte --channel -1", "channel is -1"),
+    "a picture of another kind": ("recognize {}/0.wav --model {}/model.pte --plot {}/a.svg", "a.svg would hold a PNG"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_USAGE)
+def test_a_wrong_value_is_wrong_usage(what: str, work: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command, named = (text.replace("{}", str(work)) for text in WRONG_USAGE[what])
+    with pytest.raises(SystemExit) as ended:
+        run(*command.split())
+    assert ended.value.code == 2
+    assert named in capfd.readouterr().err.splitlines()[-1]
 
 
 def test_unwritable_folder_is_named(work: Path, tmp_path: Path) -> None:

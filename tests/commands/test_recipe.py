@@ -136,7 +136,7 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
     further = replace(options, epochs=1, rounding="int4")
     teacher = replace(options, network=NetworkOptions("lstm", 16, 1))
     other = replace(teacher, seed=2)
-    recipe = Recipe("small", (tiny_corpus.name,), options, (teacher, other), {"int8": None, "int4": further})
+    recipe = Recipe("small", (tiny_corpus.name,), options, (teacher, other), "", {"int8": None, "int4": further})
     lines: list[str] = []
     first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
     again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
