@@ -99,7 +99,7 @@ class Align(OfRecordings):
 
             if self.output is None and not faults and len(jobs) == 1:
                 return self.print_one(work(jobs[0]))
-            return self.write_all(jobs, faults, work, lambda: self._settings(path))
+            return self.write_all(jobs, faults, work, lambda: self._settings(path), names)
 
     def check(self) -> None:
         if not self.recordings:

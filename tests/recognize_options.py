@@ -245,6 +245,9 @@ def aligned_folder(world: World) -> None:
     assert 'text = "DOWN"' in (world.folder / "out/b.TextGrid").read_text()
     assert json.loads(world.run(*command, "--format", "textgrid", "--overwrite")[1])["aligned"] == 2
     assert given == [2] * 4
+    inside = ("align", world.folder / "b.wav", "--model", model, "--output", world.folder, "--overwrite")
+    code, _, err = world.run(*inside, "--format", "text")
+    assert (code, "b.txt is an input and would be overwritten" in err) == (1, True)
     (world.folder / "own.dict").write_text("cat S IY\n")
     _, _, err = world.run(*command, "--dictionary", world.folder / "own.dict")
     assert "are of another model or of other options" in err

@@ -1,7 +1,7 @@
 """What commands on recordings have in common: which ones, how results are printed or written into a folder."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from tetraphone.recognition.recognizer import said
 from tetraphone.recognition.results import alphabets, find_format, formats
 
 from .arguments import flag
-from .shared import check_suffix
+from .shared import check_suffix, keep_inputs
 
 if TYPE_CHECKING:
     from tetraphone.evaluation.results_folder import Job, Results
@@ -119,7 +119,12 @@ class OfRecordings:
         return None
 
     def write_all(
-        self, jobs: "list[Job]", faults: list[str], work: "Callable[[Job], Any]", settings: Callable[[], str]
+        self,
+        jobs: "list[Job]",
+        faults: list[str],
+        work: "Callable[[Job], Any]",
+        settings: Callable[[], str],
+        texts: "Mapping[Job, str] | None" = None,
     ) -> dict[str, Any] | None:
         """Any number of recordings, into a folder or one after another to standard output.
 
@@ -127,6 +132,7 @@ class OfRecordings:
             faults: what is no recording to work on, and why.
             work: gives a recording's result.
             settings: what results depend on besides the recordings, for a folder of them.
+            texts: the file that says what is said in a recording, which no result replaces.
         """
         from tetraphone.evaluation.batch import outcomes, same_names
         from tetraphone.evaluation.results_folder import Output, colliding, results_folder
@@ -139,6 +145,8 @@ class OfRecordings:
             output = Output(self.output, format, self.alphabet)
             if collision := colliding(jobs, output):
                 wrong_usage(self.command, collision)
+            for job, text in (texts or {}).items():
+                keep_inputs(text, output=output.path(job))
             keeping = results_folder(output, settings(), jobs, self.overwrite)
         elif not format.joins:
             wrong_usage(self.command, f"--format {format.name} holds one recording; give --output DIR")
