@@ -12,8 +12,9 @@
 namespace tetraphone {
 namespace {
 
-// Sub-frames likelier to be of a phone than silent; of fewer, nobody spoke.
-constexpr std::int64_t kLeastSpeech = 5;
+// Sub-frames likelier to be of a phone than silent; of fewer, nobody spoke. Six of silence are, at its two ends, where
+// rows of zeros stand for what was before and comes behind.
+constexpr std::int64_t kLeastSpeech = 10;
 
 Error Unaligned(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
 

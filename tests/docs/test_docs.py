@@ -11,11 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkpoints import make_checkpoint
 
 from tetraphone.commands.main import main
 from tetraphone.common.extras import EXTRA_OF
-from tetraphone.export.writer import export
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -50,12 +48,9 @@ def test_there_are_snippets() -> None:
     "page", sorted(page for page, snippets in SNIPPETS.items() if snippets and page not in CHECKED_ALONE)
 )
 def test_the_snippets_of_a_page_run_one_after_another(
-    page: str, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    page: str, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {"__name__": page}
-    if page == "align":
-        export(make_checkpoint("int8", aligner=True), folder / "model.pte")
-        monkeypatch.setenv("TETRAPHONE_MODEL", str(folder / "model.pte"))
     for language, text in SNIPPETS[page]:
         if language == "python":
             exec(compile(text, page, "exec"), names)

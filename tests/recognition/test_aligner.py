@@ -186,6 +186,20 @@ def test_what_is_closed_is_gone_and_what_it_made_goes_on(recognizer: Recognizer,
     assert heap_bytes() == before
 
 
+def test_the_shipped_model_finds_the_text_and_tells_another_one() -> None:
+    said = "She sells sea shells; he thinks of thin ships."
+    with tetraphone.load() as model:
+        found = model.align(MEASURE, text=said)
+        assert (found.fits, found.problems) == (True, ())
+        assert [round(word.start, 1) for word in found.words] == [0.3, 0.4, 0.7, 0.9, 1.5, 1.7, 1.9, 2.0, 2.2]
+        other = model.align(MEASURE, text="A big dog ran over to my old house.")
+        assert not other.fits
+        assert other.problems == ("the text does not fit the sound; check that it is what is said there",)
+        for samples in (np.zeros(48000, np.float32), np.full(48000, 1e-4, np.float32)):
+            with pytest.raises(InputError, match=r"there is no speech in the sound; give a recording"):
+                model.align(samples, 16000, text=said)
+
+
 def heap_bytes() -> int:
     function = library().tetraphone_heap_bytes
     function.restype = ctypes.c_uint64

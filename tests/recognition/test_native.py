@@ -101,9 +101,9 @@ def test_command_on_emulated_arm_gives_the_same_bytes(processor: str, model: Pat
 
 
 @pytest.mark.parametrize("processor", ["cortex-a53", "cortex-a76", "max"])
-@pytest.mark.parametrize("test", ["decoder", "features", "numerics", "resampler"])
+@pytest.mark.parametrize("test", ["aligner", "decoder", "features", "numerics", "resampler"])
 def test_hashes_on_emulated_arm(test: str, processor: str) -> None:
-    """Features, resampled sound, elementary functions and phones have the bits that they have here."""
+    """Features, resampled sound, elementary functions, phones and aligned ones have the bits that they have here."""
     done = run(*emulated(processor, program("recognizer-aarch64", f"{test}_test")), "--gtest_filter=*EveryProcessor*")
     assert done.returncode == 0, done.stdout[-2000:]
     assert "PASSED  ] 0" not in done.stdout

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,6 +105,19 @@ TEST_F(Aligning, GivesAllPhonesInOrderHoweverTheSamplesCome) {
   ExpectSame(Polled(*stream, samples, 700), phones);
   EXPECT_EQ(stream->Seconds(), 1.5);
   EXPECT_GT(stream->HeapBytes(), 1000u);
+}
+
+TEST_F(Aligning, GivesTheSameBitsOnEveryProcessor) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  const auto add = [&](double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    for (int i = 0; i < 64; i += 8) hash = (hash ^ (bits >> i & 0xff)) * 0x100000001b3u;
+  };
+  for (const AlignedPhone& phone : Polled(*Made(kPhones), Noise(48000), 48000)) {
+    for (const double value : {phone.start, phone.end, phone.fit}) add(value);
+  }
+  EXPECT_EQ(hash, 0xce0d59d692498e1cu);
 }
 
 TEST_F(Aligning, SaysAllOfTheText) {

@@ -12,4 +12,4 @@ wheel=$(bash "$(dirname "$0")/aarch64_wheel.sh" "$build")
 cmake -S "$(dirname "$0")" -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
   -DTETRAPHONE_EXECUTORCH_WHEEL="$wheel" > /dev/null
-cmake --build "$build" --target tetraphone-recognize decoder_test features_test numerics_test resampler_test
+cmake --build "$build" --target tetraphone-recognize aligner_test decoder_test features_test numerics_test resampler_test
