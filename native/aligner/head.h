@@ -16,7 +16,8 @@ class AlignmentHead {
   // Fails on a model that lacks the program.
   static Result<AlignmentHead> Make(const std::shared_ptr<const Model>& model);
 
-  // Takes the network's inputs and hidden rows of some frames; calls take(scores) for each sub-frame that is known then, [phones + 1], silence first.
+  // Takes the network's inputs and hidden rows of some frames; calls take(scores) for each sub-frame that is known
+  // then, [phones + 1], silence first.
   template <typename Take>
   Failure Accept(const float* x, const float* hidden, std::size_t frames, Take take);
   // No more rows follow: zeros stand for those behind the end.

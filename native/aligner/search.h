@@ -52,7 +52,9 @@ class AlignmentSearch {
   std::int64_t speech_frames() const { return speech_frames_; }
   const AlignmentGraph& graph() const { return *graph_; }
   // Without the graph; see heap_bytes.h.
-  std::size_t heap_bytes() const { return sizeof *this + HeapBytes(gaps_, gaps_before_, states_, records_, final_, sorted_); }
+  std::size_t heap_bytes() const {
+    return sizeof *this + HeapBytes(gaps_, gaps_before_, states_, records_, final_, sorted_);
+  }
 
  private:
   static constexpr double kNever = -std::numeric_limits<double>::infinity();

@@ -110,10 +110,9 @@ Failure Model::CheckAlign() {
       !align->states.empty()) {
     return Damaged(name_, "a program align of " + std::to_string(align->inputs) + " inputs, " +
                               std::to_string(align->outputs) + " outputs and " + std::to_string(align->states.size()) +
-                              " states, where " + std::to_string(info_.align_rows) + " rows of " + std::to_string(hidden) +
-                              " hidden reals and " +
-                              std::to_string(info_.phones.size()) + " phones want " + std::to_string(outputs) +
-                              " outputs");
+                              " states, where " + std::to_string(info_.align_rows) + " rows of " +
+                              std::to_string(hidden) + " hidden reals and " + std::to_string(info_.phones.size()) +
+                              " phones want " + std::to_string(outputs) + " outputs");
   }
   info_.align_features = align->inputs - rows;
   return std::nullopt;
