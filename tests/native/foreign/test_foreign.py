@@ -87,7 +87,8 @@ def test_command_finds_the_model_beside_it(target: str, tmp_path: Path) -> None:
     command = [*runner(target), shutil.copy(program(target, "tetraphone-recognize"), tmp_path)]
     done = run([*command, RECORDING], TETRAPHONE_MODEL="")
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.search(rf"no model; give --model FILE, .* {DEFAULT}\.pte beside this program \(looked for in .+\); -", done.stderr)
+    said = rf"no model; give --model FILE, .* {DEFAULT}\.pte beside this program \(looked for in .+\); -"
+    assert re.search(said, done.stderr)
     shutil.copy(find_model(DEFAULT), tmp_path)
     done = run([*command, RECORDING], TETRAPHONE_MODEL="")
     assert (done.returncode, done.stderr) == (0, "")
