@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aligner_options  # noqa: F401
 import clean_options  # noqa: F401
 import command_options  # noqa: F401
 import pytest
@@ -73,6 +74,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "corpus clean": ("here", "--model", "model.pte", "--output", "there"),
     "train": ("here", "--output", "there"),
     "evaluate": ("model.pt", "here"),
+    "train-aligner": ("model.pt", "here", "there.pt"),
     "calibrate": ("model.pt", "here", "there"),
     "quantize": ("model.pt", "there"),
     "export": ("model.pt", "there"),
