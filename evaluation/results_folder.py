@@ -93,18 +93,15 @@ class Results:
         kept, known = self._known.get(_folded(self._name(job)), ("", None))
         if known is None or (now := _stamp(job.recording)) is None:
             return False
-        if known.text != _text_checksum(job):
-            return False
         found = _stamp(result)
         is_there = found is not None and found[0] > 0
-        if (name, *now) == (known.recording, known.size, known.modified):
-            return is_there
-        if now[0] == known.size and _checksum(job.recording) == known.crc32:
-            return is_there  # moved, or its time changed
-        if name == known.recording or (kept == self._name(job) and not is_there):
-            return False
-        other = os.path.normpath(self.output.folder / known.recording)
-        raise InputError(f"{result} is the result of {other}, not of {job.recording}; {MEND}")
+        same = (name, *now) == (known.recording, known.size, known.modified)
+        if not same:  # unless it was moved, or its time changed
+            same = now[0] == known.size and _checksum(job.recording) == known.crc32
+        if not same and name != known.recording and (is_there or kept != self._name(job)):
+            other = os.path.normpath(self.output.folder / known.recording)
+            raise InputError(f"{result} is the result of {other}, not of {job.recording}; {MEND}")
+        return same and is_there and known.text == _text_checksum(job)
 
     def source(self, job: Job) -> Source:
         """The recording as it is before it is read for its result."""

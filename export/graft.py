@@ -18,7 +18,11 @@ from tetraphone.train.network.model import Checkpoint
 from .operators import packed_shape
 from .program import FORWARD, PackedLayer, program_bytes
 from .runtime import Program
-from .writer import ALIGN, METADATA, PROGRAMS, check, packed_programs
+from .writer import ALIGN, CHECK_FRAMES, METADATA, PROGRAMS, check, metadata, packed_programs
+
+SAME_NETWORK = 0.5
+"""Greatest mean difference of a score, over the standard deviation of the scores: weights may have been trained on to
+fit 4 bits, other networks are some 1.1 apart."""
 
 
 def layers_of(content: bytes, program: str) -> list[PackedLayer]:
@@ -38,6 +42,28 @@ def layers_of(content: bytes, program: str) -> list[PackedLayer]:
     return layers
 
 
+def _check_same(checkpoint: Checkpoint, program: Program) -> None:
+    """Raises InputError: the program is not of the checkpoint's network, whatever its number format."""
+    own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((ALIGN, "confidence"))}
+    differing = [name for name, value in own.items() if not _equal(program.metadata.get(name), value)]
+    x = torch.randn(CHECK_FRAMES, program.inputs, generator=torch.Generator().manual_seed(0))
+    if not differing:
+        with torch.inference_mode():
+            scores, found = checkpoint.model.eval()(x[None])[0][0], program.run(x)[0]
+        apart = float((scores - found).abs().mean() / scores.std())
+        if apart > SAME_NETWORK:
+            differing = ["scores"]
+    if differing:
+        mend = "give the checkpoint that the file was made from, or export it anew"
+        raise InputError(f"{program.name} is a file of another network: other {', '.join(differing)}; {mend}")
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(right, Tensor):
+        return isinstance(left, Tensor) and torch.equal(left, right)
+    return bool(left == right)
+
+
 def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     """Writes the file again with the checkpoint's aligner, if the program gives its scores.
 
@@ -53,6 +79,7 @@ def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
     if number_format is not Format.FLOAT32 and not checkpoint.quantization:
         checkpoint, _ = quantize(checkpoint, QuantizeOptions("int8"))
     head = packed_programs(checkpoint)[ALIGN]
+    _check_same(checkpoint, Program(content, str(path)))
     kept = {name: value for name, value in Program(content, str(path)).metadata.items() if not name.startswith(ALIGN)}
     new = {name: value.of(checkpoint) for name, value in METADATA.items() if name.startswith(ALIGN)}
     grafted = program_bytes({FORWARD: network, ALIGN: head}, {**kept, **new})

@@ -157,7 +157,7 @@ def main() -> None:
         **machine(),
         "instruction_set": library().tetraphone_instruction_set().decode(),
         "revision": revision(),
-        "command": f"python benchmarks/accuracy/alignment.py CORPORA/{arguments.timit.name}",
+        "command": f"python benchmarks/accuracy/alignment.py CORPORA/{arguments.timit.name} --output FILE",
         "sentences": len(marked),
         **found,
     }

@@ -23,8 +23,13 @@ class BoundaryErrors:
     errors: list[float] = field(default_factory=list)
 
     def add(self, marked: Times, found: Iterable[tuple[float, float]]) -> None:
-        """Takes an utterance: its phones as they were marked, and the start and end that were found of each."""
-        for index, ((_, start, end), (found_start, found_end)) in enumerate(zip(marked, found, strict=True)):
+        """Takes an utterance: its phones as they were marked, and the start and end that were found of each.
+
+        Raises:
+            ValueError: as many were not found; then nothing of it counts.
+        """
+        pairs = list(zip(marked, found, strict=True))
+        for index, ((_, start, end), (found_start, found_end)) in enumerate(pairs):
             self.errors.append(found_start - start)
             if index + 1 == len(marked) or marked[index + 1][1] - end > TOUCHING:
                 self.errors.append(found_end - end)

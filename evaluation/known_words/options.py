@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from tetraphone.common.errors import InputError, check_least, check_types
 
+MOST_FRAMES = 100
+"""Of what a file may say of a head (native/model/model.h)."""
+
 
 @dataclass(frozen=True)
 class AlignerOptions:
@@ -31,9 +34,11 @@ class AlignerOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        for name in ("rows", "epochs", "batch_size"):
+        for name in ("epochs", "batch_size"):
             check_least(name, getattr(self, name), 1)
-        check_least("delay", self.delay, 0)
+        for name, least in (("rows", 1), ("delay", 0)):
+            if not least <= getattr(self, name) <= MOST_FRAMES:
+                raise InputError(f"{name} is {getattr(self, name)}; give a number from {least} to {MOST_FRAMES}")
         if not 0 <= self.prior <= 1:
             raise InputError(f"prior is {self.prior}; give a number from 0 to 1")
         if not 0 < self.learning_rate < 1:

@@ -11,6 +11,7 @@ import torch
 from checkpoints import make_checkpoint
 
 from tetraphone.common.errors import InputError
+from tetraphone.common.phones import ARPABET
 from tetraphone.corpora.corpus import Corpus
 from tetraphone.corpora.utterance import Utterance
 from tetraphone.evaluation.known_words.boundaries import BoundaryErrors
@@ -31,7 +32,7 @@ FEATURES = FeatureOptions(bands=16)
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """Tones for phones, with silence behind each third of them: two utterances by each of three speakers, one untimed."""
+    """Tones for phones, silence behind each third of them: two utterances by each of three speakers, one untimed."""
     folder, random, utterances = tmp_path_factory.mktemp("tones"), np.random.default_rng(1), []
     for index in range(6):
         sound, times = [np.zeros(3200)], []
@@ -112,7 +113,12 @@ def test_what_cannot_be_trained_is_named(corpus: Corpus) -> None:
         train_aligner(make_checkpoint(features=FEATURES), untimed, AlignerOptions())
     with pytest.raises(InputError, match="stride 3"):
         train_aligner(make_checkpoint(features=FeatureOptions(stack=1, stride=1)), corpus, AlignerOptions())
-    for wrong, says in (({"rows": 0}, "rows"), ({"prior": 1.5}, "prior is 1.5"), ({"learning_rate": 0.0}, "rate is 0")):
+    for wrong, says in (
+        ({"rows": 0}, "rows"),
+        ({"delay": 101}, "delay is 101; give a number from 0 to 100"),
+        ({"prior": 1.5}, "prior is 1.5"),
+        ({"learning_rate": 0.0}, "rate is 0"),
+    ):
         with pytest.raises(InputError, match=says):
             AlignerOptions(**wrong)  # type: ignore[arg-type]
 
@@ -153,6 +159,14 @@ def test_a_checkpoint_without_a_head_leaves_the_file(files: dict[str, Path]) -> 
     before = files["int8"].read_bytes()
     with pytest.raises(InputError, match="the checkpoint has no aligner; `tetraphone train-aligner` makes one"):
         put_aligner(make_checkpoint(features=FEATURES), files["int8"])
-    with pytest.raises(InputError, match="rows of 32 hidden reals"):
+    with pytest.raises(InputError, match="is a file of another network: other scores"):
         put_aligner(make_checkpoint(hidden=16, features=FEATURES, aligner=True), files["int8"])
+    other = make_checkpoint(features=FEATURES, aligner=True)
+    with torch.no_grad():
+        for weight in other.model.parameters():
+            weight.normal_(0, 0.5, generator=torch.Generator().manual_seed(9))
+    with pytest.raises(InputError, match="is a file of another network: other scores; give the checkpoint"):
+        put_aligner(other, files["int8"])
+    with pytest.raises(InputError, match="other phones; give the checkpoint"):
+        put_aligner(replace(make_checkpoint(features=FEATURES, aligner=True), phones=ARPABET[::-1]), files["int8"])
     assert files["int8"].read_bytes() == before
