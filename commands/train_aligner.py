@@ -15,7 +15,7 @@ from .training.flags import Json, Quiet
 @dataclass(frozen=True)
 class TrainAligner:
     """Train the head by which a model aligns known words, on a corpus whose phones have times; the network stays as it
-    is. Boundaries are measured on each speaker by a head that the other speakers trained."""
+    is. Boundaries are measured on each speaker by a head that others trained."""
 
     checkpoint: Positional[Annotated[Path, arg(metavar="CHECKPOINT")]]
     """A float checkpoint."""

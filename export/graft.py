@@ -20,6 +20,8 @@ from .program import FORWARD, PackedLayer, program_bytes
 from .runtime import Program
 from .writer import ALIGN, CHECK_FRAMES, METADATA, PROGRAMS, check, metadata, packed_programs
 
+OF_A_FILE = ("confidence", "revision")
+"""Beginnings of the names of metadata in which files of one network differ."""
 SAME_NETWORK = 0.5
 """Greatest mean difference of a score, over the standard deviation of the scores: weights may have been trained on to
 fit 4 bits, other networks are some 1.1 apart."""
@@ -44,7 +46,7 @@ def layers_of(content: bytes, program: str) -> list[PackedLayer]:
 
 def _check_same(checkpoint: Checkpoint, program: Program) -> None:
     """Raises InputError: the program is not of the checkpoint's network, whatever its number format."""
-    own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((ALIGN, "confidence"))}
+    own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((ALIGN, *OF_A_FILE))}
     differing = [name for name, value in own.items() if not _equal(program.metadata.get(name), value)]
     x = torch.randn(CHECK_FRAMES, program.inputs, generator=torch.Generator().manual_seed(0))
     if not differing:

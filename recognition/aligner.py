@@ -162,6 +162,8 @@ class Aligner(Handle):
         """The one that is given, in one string. Raises InputError: both are, or neither."""
         if (text is None) == (phones is None):
             raise InputError("give either a text or phones")
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"the text is of type {type(text).__name__}; give a str")
         return text if text is not None else phones if isinstance(phones, str) else " ".join(phones or ())
 
     def stream(

@@ -25,6 +25,8 @@ from .boundaries import BoundaryErrors
 from .options import AlignerOptions
 
 SILENCE = 0
+FOLDS = 10
+"""At most, of speakers who are left out together."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOption
     """The checkpoint with a head that aligns.
 
     The head is a linear classifier of the thirds of a network frame. What it is worth is measured on each speaker by a
-    head that the others trained; the median of these errors is its constant shift.
+    head that others trained (of more than FOLDS, those of the other folds); the median of these errors is its shift.
 
     Returns:
         A changed copy, and {"utterances", "untimed", "speakers", "weights", "shift_ms", "problems"} with the figures of
@@ -68,10 +70,11 @@ def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOption
     shift = 0.0
     if len(speakers) > 1:
         errors = BoundaryErrors()
-        for speaker in Progress(speakers, "leaving each speaker out", unit="speakers"):
-            others = [example for example in examples if example.utterance.speaker != speaker]
-            own = [example for example in examples if example.utterance.speaker == speaker]
-            _measure(replace(checkpoint, aligner=_fit(checkpoint, others, options)), own, errors)
+        folds = [speakers[index::FOLDS] for index in range(min(FOLDS, len(speakers)))]
+        for fold in Progress(folds, "leaving speakers out", unit="folds"):
+            others = [example for example in examples if example.utterance.speaker not in fold]
+            own = [example for example in examples if example.utterance.speaker in fold]
+            _measure(replace(checkpoint, aligner=_fit(checkpoint, others, options)), own, errors, problems)
         shift = -errors.median
         report |= BoundaryErrors([error + shift for error in errors.errors]).figures()
     head = _fit(checkpoint, examples, options)
@@ -101,7 +104,11 @@ def _examples(
         return samples, x, hidden(checkpoint, x)
 
     for utterance, (samples, x, rows) in process_utterances(corpus, problems, heard, lambda found: len(found[1])):
-        times = tuple(item for item in utterance.times or () if item[0] in checkpoint.phones)
+        times = utterance.times or ()
+        if unknown := sorted({phone for phone, _, _ in times if phone not in checkpoint.phones}):
+            lacking = f"its times name {', '.join(unknown)}, which the model lacks"
+            problems.append(f"{utterance.label}: left out, since {lacking}; give a --fold")
+            continue
         classes = classes_of(times, checkpoint.phones, len(x), features)
         yield Example(utterance, times, samples, head.windows(rows, x).half(), classes)
 
@@ -138,7 +145,7 @@ def _fit(checkpoint: Checkpoint, examples: Sequence[Example], options: AlignerOp
     return head.eval()
 
 
-def _measure(checkpoint: Checkpoint, examples: Sequence[Example], errors: BoundaryErrors) -> None:
+def _measure(checkpoint: Checkpoint, examples: Sequence[Example], errors: BoundaryErrors, problems: list[str]) -> None:
     """Aligns the phones of each example, with silence where the aligner finds it, as the exported file does."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "aligner.pte"
@@ -146,5 +153,9 @@ def _measure(checkpoint: Checkpoint, examples: Sequence[Example], errors: Bounda
         with Recognizer.load(path) as recognizer, recognizer.aligner() as aligner:
             for example in Progress(examples, "aligning", unit="utterances"):
                 phones = " | ".join(phone for phone, _, _ in example.times)
-                found = aligner.align(example.samples, checkpoint.features.sample_rate, phones=phones).phones
+                try:
+                    found = aligner.align(example.samples, checkpoint.features.sample_rate, phones=phones).phones
+                except InputError as error:
+                    problems.append(f"{example.utterance.label}: not measured, since {error}")
+                    continue
                 errors.add(example.times, ((phone.start, phone.end) for phone in found))

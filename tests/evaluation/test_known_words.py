@@ -108,6 +108,10 @@ def test_the_prior_is_taken_off(corpus: Corpus) -> None:
 
 
 def test_what_cannot_be_trained_is_named(corpus: Corpus) -> None:
+    strange = replace(corpus.utterances[1], times=(("QQ", 0.0, 0.5),))
+    some = replace(corpus, utterances=(strange, *corpus.utterances[2:4]))
+    problems = train_aligner(make_checkpoint(features=FEATURES), some, AlignerOptions(epochs=1))[1]["problems"]
+    assert problems == ["1: left out, since its times name QQ, which the model lacks; give a --fold"]
     untimed = replace(corpus, utterances=corpus.utterances[:1])
     with pytest.raises(InputError, match="tones has no times of phones; give a corpus with alignments"):
         train_aligner(make_checkpoint(features=FEATURES), untimed, AlignerOptions())

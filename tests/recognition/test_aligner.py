@@ -124,6 +124,8 @@ def test_what_cannot_be_aligned_is_named(aligner: Aligner) -> None:
             aligner.stream(text)
     with pytest.raises(InputError, match="give either a text or phones"):
         aligner.stream()
+    with pytest.raises(InputError, match="the text is of type int; give a str"):
+        aligner.stream(3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"the text takes .* s at least, and the sound has 0\.10 s"):
         aligner.align(np.zeros(1600, np.float32), 16000, TEXT)
     recording = np.zeros(16000, np.float32)
