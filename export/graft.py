@@ -20,7 +20,7 @@ from .program import FORWARD, PackedLayer, program_bytes
 from .runtime import Program
 from .writer import ALIGN, CHECK_FRAMES, METADATA, PROGRAMS, check, metadata, packed_programs
 
-OF_A_FILE = ("confidence", "revision")
+OF_A_FILE = ("confidence", "number_format", "revision")
 """Beginnings of the names of metadata in which files of one network differ."""
 SAME_NETWORK = 0.5
 """Greatest mean difference of a score, over the standard deviation of the scores: weights may have been trained on to
@@ -33,7 +33,7 @@ def layers_of(content: bytes, program: str) -> list[PackedLayer]:
     plan = next(plan for plan in file.execution_plan if plan.name == program)
     layers = []
     for instruction in plan.chains[0].instructions:
-        tensors: list[Any] = [plan.values[index].val for index in instruction.instr_args.args]  # type: ignore[union-attr]
+        tensors: list[Any] = [plan.values[index].val for index in instruction.instr_args.args]
         block: Tensor = next(
             torch.frombuffer(bytearray(file.constant_buffer[tensor.data_buffer_idx].storage), dtype=torch.uint8)
             for tensor in tensors

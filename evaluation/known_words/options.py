@@ -23,14 +23,14 @@ class AlignerOptions:
     is over."""
     prior: float = 0.75
     """How much of each phone's frequency is taken off its score, 0 to 1: frequent ones are not preferred."""
-    epochs: int = 6
+    epochs: int = 4
     """Passes over the frames."""
     batch_size: int = 2048
     """Frames a step."""
     learning_rate: float = 2e-3
     """The first; it falls linearly to zero (AdamW)."""
     seed: int = 1
-    """Of the order of the frames."""
+    """Of the noise in which each utterance is heard too, and of the order of the frames."""
 
     def __post_init__(self) -> None:
         check_types(self)

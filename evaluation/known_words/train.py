@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,6 +19,7 @@ from tetraphone.export.writer import export
 from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.sound.audio import Samples, joined, to_mono
 from tetraphone.sound.features import FeatureOptions, log_mel, network_input
+from tetraphone.train.data.noise import mixed, pink_noise
 from tetraphone.train.network.aligner import SUB_FRAMES, AlignerHead
 from tetraphone.train.network.model import Checkpoint, hidden
 
@@ -25,6 +27,8 @@ from .boundaries import BoundaryErrors
 from .options import AlignerOptions
 
 SILENCE = 0
+NOISE_DECIBELS = (5.0, 40.0)
+"""By how much noise lies below the speech."""
 FOLDS = 10
 """At most, of speakers who are left out together."""
 
@@ -38,16 +42,17 @@ class Example:
     samples: Samples
     """Mono, at the model's rate."""
     windows: Tensor
-    """[frames, inputs of the head], 16 bits."""
+    """[2 · frames, inputs of the head], 16 bits: of the utterance as it is, then in noise."""
     classes: Tensor
-    """[frames, SUB_FRAMES]: silence 0, then the phones."""
+    """[2 · frames, SUB_FRAMES]: silence 0, then the phones."""
 
 
 def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOptions) -> tuple[Checkpoint, dict[str, Any]]:
     """The checkpoint with a head that aligns.
 
-    The head is a linear classifier of the thirds of a network frame. What it is worth is measured on each speaker by a
-    head that others trained (of more than FOLDS, those of the other folds); the median of these errors is its shift.
+    The head is a linear classifier of the thirds of a network frame; it hears each utterance as it is and in noise. What
+    it is worth is measured on each speaker by a head that others trained (of more than FOLDS, those of the other folds);
+    the median of these errors is its shift.
 
     Returns:
         A changed copy, and {"utterances", "untimed", "speakers", "weights", "shift_ms", "problems"} with the figures of
@@ -98,19 +103,31 @@ def _examples(
 ) -> Iterator[Example]:
     features, head = checkpoint.features, _new_head(checkpoint, options)
 
+    def windows_of(samples: Samples) -> Tensor:
+        x = torch.from_numpy(network_input(log_mel(samples, features), features, checkpoint.normalisation))
+        return head.windows(hidden(checkpoint, x), x).half()
+
+    random = np.random.default_rng(options.seed)
+
     def heard(blocks: Iterator[Samples], rate: int) -> tuple[Samples, Tensor, Tensor]:
         samples = to_mono(joined(blocks), rate, features.sample_rate)
-        x = torch.from_numpy(network_input(log_mel(samples, features), features, checkpoint.normalisation))
-        return samples, x, hidden(checkpoint, x)
+        return samples, windows_of(samples), windows_of(_in_noise(samples, random))
 
-    for utterance, (samples, x, rows) in process_utterances(corpus, problems, heard, lambda found: len(found[1])):
+    for utterance, (samples, clean, noisy) in process_utterances(corpus, problems, heard, lambda found: len(found[1])):
         times = utterance.times or ()
         if unknown := sorted({phone for phone, _, _ in times if phone not in checkpoint.phones}):
             lacking = f"its times name {', '.join(unknown)}, which the model lacks"
             problems.append(f"{utterance.label}: left out, since {lacking}; give a --fold")
             continue
-        classes = classes_of(times, checkpoint.phones, len(x), features)
-        yield Example(utterance, times, samples, head.windows(rows, x).half(), classes)
+        classes = classes_of(times, checkpoint.phones, len(clean), features)
+        yield Example(utterance, times, samples, torch.cat([clean, noisy]), classes.repeat(2, 1))
+
+
+def _in_noise(samples: Samples, random: np.random.Generator) -> Samples:
+    """White or pink noise beside it, so that noise before a word is not taken for its beginning."""
+    count = len(samples)
+    noise = random.standard_normal(count) if random.random() < 0.5 else pink_noise(count, random)
+    return mixed(samples, noise, random.uniform(*NOISE_DECIBELS))
 
 
 def classes_of(times: PhoneTimes, phones: Sequence[str], frames: int, features: FeatureOptions) -> Tensor:
@@ -141,7 +158,7 @@ def _fit(checkpoint: Checkpoint, examples: Sequence[Example], options: AlignerOp
             schedule.step()
     counts = torch.bincount(classes.flatten(), minlength=1 + len(checkpoint.phones)) + 1.0
     with torch.no_grad():
-        head.linear.bias -= options.prior * (counts / counts.sum()).log().repeat(SUB_FRAMES)
+        head.linear.bias.sub_(options.prior * (counts / counts.sum()).log().repeat(SUB_FRAMES))
     return head.eval()
 
 

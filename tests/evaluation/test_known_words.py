@@ -163,7 +163,7 @@ def test_a_checkpoint_without_a_head_leaves_the_file(files: dict[str, Path]) -> 
     before = files["int8"].read_bytes()
     with pytest.raises(InputError, match="the checkpoint has no aligner; `tetraphone train-aligner` makes one"):
         put_aligner(make_checkpoint(features=FEATURES), files["int8"])
-    with pytest.raises(InputError, match="is a file of another network: other scores"):
+    with pytest.raises(InputError, match="is a file of another network: other hidden"):
         put_aligner(make_checkpoint(hidden=16, features=FEATURES, aligner=True), files["int8"])
     other = make_checkpoint(features=FEATURES, aligner=True)
     with torch.no_grad():
