@@ -50,9 +50,9 @@ class Example:
 def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOptions) -> tuple[Checkpoint, dict[str, Any]]:
     """The checkpoint with a head that aligns.
 
-    The head is a linear classifier of the thirds of a network frame; it hears each utterance as it is and in noise. What
-    it is worth is measured on each speaker by a head that others trained (of more than FOLDS, those of the other folds);
-    the median of these errors is its shift.
+    The head is a linear classifier of the thirds of a network frame; it hears each utterance as it is and in noise.
+    What it is worth is measured on each speaker by a head that others trained (of more than FOLDS speakers, those of
+    the other folds); the median of these errors is its shift.
 
     Returns:
         A changed copy, and {"utterances", "untimed", "speakers", "weights", "shift_ms", "problems"} with the figures of
