@@ -11,8 +11,8 @@ namespace tetraphone {
 namespace {
 
 // Mean scores of sub-frames below which a whole text, or a word, is not what was said; that of the words around a word
-// must be low, too, since a short one by itself says little. By english-int8, on texts of 100 recordings each: one text in
-// a hundred came to less than -0.7 (LibriSpeech), -1.0 (Common Voice), -1.25 (learners). Of other texts that were as
+// must be low, too, since a short one by itself says little. By english-int8, on texts of 100 recordings each: one text
+// in a hundred came to less than -0.7 (LibriSpeech), -1.0 (Common Voice), -1.25 (learners). Of other texts that were as
 // long, 19 in 20 came to less than -1.8, -1.4 and -1.2.
 constexpr double kLeastFit = -1.1;
 constexpr double kLeastFitAround = -1.6;
