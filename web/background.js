@@ -9,6 +9,7 @@ export class BackgroundRecognizer {
   #worker;
   #calls = new Map();  // what waits for an answer, by its number
   #last = 0;
+  #failure = null;  // why it takes no more calls
 
   /** As Recognizer.load, in a worker: a module of JavaScript beside this one. */
   static async load(model, { module } = {}) {
@@ -43,6 +44,8 @@ export class BackgroundRecognizer {
   }
 
   #end(failure) {
+    this.#failure ??= failure;
+    this.#worker.terminate();
     for (const { queue, reject } of this.#calls.values()) {
       queue?.end(failure);
       reject?.(failure);
@@ -51,6 +54,7 @@ export class BackgroundRecognizer {
   }
 
   #post(call, given, { queue, transfer = [] } = {}) {
+    if (this.#failure !== null) throw this.#failure;
     const id = ++this.#last;
     this.#worker.postMessage({ id, call, given }, transfer);
     if (queue !== undefined) this.#calls.set(id, { queue });
@@ -67,41 +71,50 @@ export class BackgroundRecognizer {
     try {
       return await this.#ask("recognize", { sound, options });
     } catch (error) {
-      return this.#ask("recognize", { sound: plain(await decoded(sound, this.info.sample_rate, error)), options });
+      const channels = plain(await decoded(sound, this.info.sample_rate, error));
+      return this.#ask("recognize", { sound: { ...channels, name: sound.name }, options });
     }
   }
 
   /** As Recognizer.write. */
-  write(recognition, format, options) {
-    return this.#ask("write", { recognition, format, options });
+  async write({ recording, duration, phones, problems }, format, options) {  // without the energies, which are large
+    return this.#ask("write", { recognition: { recording, duration, phones, problems }, format, options });
   }
 
   /** As Recognizer.listen; a microphone's sound reaches the worker without the page. */
-  listen(source, { rate = source.rate ?? this.info.sample_rate, ...options } = {}) {
-    const queue = new Queue();
-    if (source instanceof Microphone) {
-      const port = source.takePort();
-      this.#post("listen", { rate, port, options }, { queue, transfer: [port] });
-      return queue;
+  async *listen(source, { rate = source.rate ?? this.info.sample_rate, ...options } = {}) {
+    if (this.#failure !== null) throw this.#failure;
+    const queue = new Queue(), port = source instanceof Microphone ? source.takePort() : null;
+    const stream = this.#post("listen", { rate, port, options }, { queue, transfer: port === null ? [] : [port] });
+    const accept = (block) =>
+      this.#post("accept", { stream, block }, { transfer: block === null ? [] : [block.samples.buffer] });
+    try {
+      if (port === null) yield* this.#fed(source, accept, queue[Symbol.asyncIterator]());
+      else {
+        source.untold.then(() => this.#calls.has(stream) && accept(null));
+        yield* queue;
+      }
+    } finally {
+      if (this.#calls.delete(stream)) this.#post("stop", { stream });
     }
-    const stream = this.#post("listen", { rate, options }, { queue });
-    this.#feed(source, stream).catch((error) => queue.end(error));
-    return queue;
   }
 
-  async #feed(source, stream) {
+  /** The worker's update after each block, before the next one is asked for. */
+  async *#fed(source, accept, updates) {
     let first = 0;
     for await (const given of source) {
       const samples = given.slice();
-      this.#post("accept", { stream, block: { first, samples } }, { transfer: [samples.buffer] });
-      first += samples.length;
+      const { length } = samples;
+      accept({ first, samples });
+      first += length;
+      yield (await updates.next()).value;
     }
-    this.#post("accept", { stream, block: null });
+    accept(null);
+    yield* updates;
   }
 
-  /** Ends the worker; what waits for it fails. */
+  /** Ends the worker; what waits for it, and what is called later, fails. */
   close() {
-    this.#worker.terminate();
     this.#end(new TetraphoneError("the recogniser was closed", "closed"));
   }
 }

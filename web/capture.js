@@ -16,7 +16,7 @@ class Capture extends AudioWorkletProcessor {
     super();
     this.port.onmessage = ({ data }) => {
       if (data.port) this.#port = data.port;
-      else this.#stopped = true;
+      else this.#stop();
     };
   }
 
@@ -27,15 +27,19 @@ class Capture extends AudioWorkletProcessor {
     this.#filled = 0;
   }
 
+  /** Tells the end at once, and that it is told: a suspended context calls `process` no more. */
+  #stop() {
+    this.#stopped = true;
+    this.#send();
+    this.#port.postMessage(null);
+    this.port.postMessage({});
+  }
+
   process([channels]) {
+    if (this.#stopped) return false;
     if (this.#port === null || !this.#called) {  // the first call may have the number of an earlier frame
       this.#called = true;
       return true;
-    }
-    if (this.#stopped) {
-      this.#send();
-      this.#port.postMessage(null);
-      return false;
     }
     const [samples = SILENCE] = channels;  // nothing arrives from a muted track, nor while one starts
     if (this.#filled > 0 && currentFrame !== this.#first + this.#filled) this.#send();

@@ -80,6 +80,12 @@ export interface LoadOptions {
 /** For a microphone `rate` is its own; else it is the model's unless it is given. */
 export type HearingOptions = StreamOptions & { rate?: number };
 
+/** Of several channels the one of this number, from 0 on; the mean of all (-1) unless it is given. */
+export type RecordingOptions = HearingOptions & { channel?: number };
+
+/** What is written of a recognition: without a name and problems where it has none. */
+export type Written = Pick<Recognition, "duration" | "phones"> & Partial<Pick<Recognition, "recording" | "problems">>;
+
 /** In what alphabet a result is written, and whether it begins a file. */
 export interface WriteOptions {
   alphabet?: string;
@@ -116,11 +122,11 @@ export class Recognizer {
   readonly alphabets: string[];
   stream(options?: StreamOptions): Stream;
   /** The phones of a whole recording. A Blob that is no WAV file is decoded by the browser. */
-  recognize(sound: Sound, options?: HearingOptions): Promise<Recognition>;
+  recognize(sound: Sound, options?: RecordingOptions): Promise<Recognition>;
   /** What is heard as it comes: an update after each block. */
   listen(source: Microphone | Blocks, options?: HearingOptions): AsyncGenerator<Heard, void, undefined>;
   /** A recognition as text, in one of `formats`. */
-  write(recognition: Recognition, format: string, options?: WriteOptions): string;
+  write(recognition: Written, format: string, options?: WriteOptions): string;
 }
 
 /** One source of sound. */
@@ -150,11 +156,11 @@ export class BackgroundRecognizer {
   readonly options: Option[];
   readonly formats: ResultFormat[];
   readonly alphabets: string[];
-  recognize(sound: Sound, options?: HearingOptions): Promise<Recognition>;
+  recognize(sound: Sound, options?: RecordingOptions): Promise<Recognition>;
   /** As Recognizer.listen; a microphone's sound reaches the worker without the page. */
-  listen(source: Microphone | Blocks, options?: HearingOptions): AsyncIterable<Heard>;
-  write(recognition: Recognition, format: string, options?: WriteOptions): Promise<string>;
-  /** Ends the worker; what waits for it fails. */
+  listen(source: Microphone | Blocks, options?: HearingOptions): AsyncGenerator<Heard, void, undefined>;
+  write(recognition: Written, format: string, options?: WriteOptions): Promise<string>;
+  /** Ends the worker; what waits for it, and what is called later, fails. */
   close(): void;
 }
 

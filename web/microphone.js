@@ -9,6 +9,8 @@ const REFUSALS = {
   NotReadableError: "the microphone cannot be heard; another program may be using it",
 };
 
+const LONGEST_END = 500;  // ms that the thread of sound, suspended or busy, may take to tell its end
+
 const refusal = (sentence) => new TetraphoneError(sentence, "microphone");
 
 /** Frames that are missing before each block: `follow` gives their sum. */
@@ -30,6 +32,10 @@ export class Microphone {
   #stream;
   #port;
   #gaps = new Gaps();
+  #giveUp;
+  #closed = null;
+  /** Fulfilled at the end where the thread of sound did not tell it: whoever has the port ends by hand. */
+  untold = new Promise((resolve) => (this.#giveUp = resolve));
 
   /**
    * Asks the user for the microphone. The browser's own processing of the sound is off unless it is asked for.
@@ -90,18 +96,30 @@ export class Microphone {
 
   async *[Symbol.asyncIterator]() {
     const blocks = new Queue();
-    this.takePort().onmessage = ({ data }) => (data === null ? blocks.end() : blocks.push(data));
-    for await (const block of blocks) {
-      this.#gaps.follow(block);
-      yield block.samples;
+    const port = this.takePort();
+    port.onmessage = ({ data }) => (data === null ? blocks.end() : blocks.push(data));
+    this.untold.then(() => blocks.end());
+    try {
+      for await (const block of blocks) {
+        this.#gaps.follow(block);
+        yield block.samples;
+      }
+    } finally {
+      port.close();
     }
   }
 
   /** Ends the sound; what was heard before still arrives. */
-  async close() {
+  close() {
+    return this.#closed ??= this.#close();
+  }
+
+  async #close() {
+    const told = new Promise((resolve) => (this.#node.port.onmessage = () => resolve(true)));
     this.#node.port.postMessage({});
     this.#stream.getTracks().forEach((track) => track.stop());
-    await new Promise((resolve) => setTimeout(resolve, 100));  // for the thread of sound to say that it ends
+    const isTold = await Promise.race([told, new Promise((resolve) => setTimeout(resolve, LONGEST_END))]);
     if (this.#context.state !== "closed") await this.#context.close();
+    if (!isTold) this.#giveUp();
   }
 }

@@ -8,6 +8,7 @@ const SIZES = { Whole: 4, Real: 8, Switch: 4, File: 4, Bytes: 8 };
 const FIELD_BYTES = 48;
 const PHONE_BYTES = 32;
 const PIECE = 256;  // items that one call returns at most
+const GIVEN = "given.wav";  // the path of the recording that is read: its name may be none that WASI takes
 
 /** The bytes of a model, a module, a recording: as they are, or from where they are. */
 export async function bytesOf(source) {
@@ -167,10 +168,11 @@ export class Native {
   withWav(bytes, name, channel, use) {
     const { tetraphone_wav_open, tetraphone_wav_rate, tetraphone_wav_read, tetraphone_wav_problem,
       tetraphone_wav_close } = this.exports;
-    this.files.set(name, bytes);
+    const named = (text) => text.replaceAll(GIVEN, () => name);
+    this.files.set(GIVEN, bytes);
     let wav = 0n;
     try {
-      wav = this.handle(this.withTexts([name], (at) => tetraphone_wav_open(at, channel)));
+      wav = this.handle(this.withTexts([GIVEN], (at) => tetraphone_wav_open(at, channel)));
       const rate = this.checked(tetraphone_wav_rate(wav)), most = 16384;
       const read = () => this.withMemory([4 * most], (at) => {
         const count = this.checked(tetraphone_wav_read(wav, at, most));
@@ -179,11 +181,13 @@ export class Native {
       const blocks = function* () {
         for (let samples = read(); samples.length > 0; samples = read()) yield { samples, rate, channels: 1 };
       };
-      const problems = () => this.texts((index, at, room) => tetraphone_wav_problem(wav, index, at, room));
+      const problems = () => this.texts((index, at, room) => tetraphone_wav_problem(wav, index, at, room)).map(named);
       return use(blocks(), problems);
+    } catch (error) {
+      throw error instanceof TetraphoneError ? new TetraphoneError(named(error.message), error.code) : error;
     } finally {
       if (wav !== 0n) tetraphone_wav_close(wav);
-      this.files.set(name, null);
+      this.files.set(GIVEN, null);
     }
   }
 

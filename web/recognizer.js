@@ -3,7 +3,7 @@
 import { TetraphoneError } from "./error.js";
 import { Native, bytesOf } from "./native.js";
 import { alphabetsOf, formatsOf, written } from "./results.js";
-import { channelsOf, decoded, interleaved, joined } from "./sound.js";
+import { channelsOf, chosen, decoded, interleaved, joined } from "./sound.js";
 
 const SYMBOL_BYTES = 64;
 const BLOCK = 16384;  // frames of a recording that are recognised at a time
@@ -85,16 +85,23 @@ export class Recognizer {
 
   /**
    * The phones of a whole recording: a Blob of any kind that the browser decodes (a WAV file by the library's own
-   * reader), an AudioBuffer, or samples in [-1, 1] of one channel, at the model's rate unless `rate` says otherwise.
+   * reader), an AudioBuffer, or samples in [-1, 1] of one channel, at the model's rate unless `rate` says otherwise. Of
+   * several channels the one of the number `channel`, or the mean of all (-1).
    */
-  async recognize(sound, { rate = this.info.sample_rate, ...options } = {}) {
+  async recognize(sound, { rate = this.info.sample_rate, channel = -1, ...options } = {}) {
+    if (!Number.isInteger(channel) || channel < -1) {
+      throw new TetraphoneError(`a channel of ${channel}; give its number, 0 or more, or -1 for the mean of all`);
+    }
     const recording = sound.name ?? "";
-    if (!(sound instanceof Blob)) return { recording, ...this.#heard(sound, rate, options) };
+    const heard = (sound) => {
+      const channels = chosen(channelsOf(sound), channel, recording);
+      return { recording, ...this.#heard(channels, sound.sampleRate ?? rate, options) };
+    };
+    if (!(sound instanceof Blob)) return heard(sound);
     try {
-      return { recording, ...this.#heardWav(await bytesOf(sound), recording || "that was given", options) };
+      return { recording, ...this.#heardWav(await bytesOf(sound), recording || "that was given", channel, options) };
     } catch (error) {
-      const buffer = await decoded(sound, this.info.sample_rate, error);
-      return { recording, ...this.#heard(buffer, buffer.sampleRate, options) };
+      return heard(await decoded(sound, this.info.sample_rate, error));
     }
   }
 
@@ -120,8 +127,7 @@ export class Recognizer {
     }
   }
 
-  #heard(sound, given, options) {
-    const channels = channelsOf(sound), rate = sound.sampleRate ?? given;
+  #heard(channels, rate, options) {
     function* blocks() {
       for (let first = 0; first < channels[0].length; first += BLOCK) {
         const pieces = channels.map((channel) => channel.subarray(first, first + BLOCK));
@@ -131,7 +137,7 @@ export class Recognizer {
     return { ...this.#fed(blocks(), options), problems: [] };
   }
 
-  #heardWav(bytes, name, { channel = -1, ...options }) {
+  #heardWav(bytes, name, channel, options) {
     return this.#native.withWav(bytes, name, channel, (blocks, problems) => {
       const heard = this.#fed(blocks, options);
       return { ...heard, problems: problems() };

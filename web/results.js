@@ -1,5 +1,7 @@
 // Results as other programs read them, by the library's writer (native/results).
 
+import { TetraphoneError } from "./error.js";
+
 const RESULT_BYTES = 40, TIER_BYTES = 16, INTERVAL_BYTES = 32, FORMAT_BYTES = 16;
 
 /** The formats: name, suffix of a file, help, and whether results of several recordings make one file. */
@@ -23,7 +25,10 @@ export function alphabetsOf(native) {
 }
 
 /** A recognition as text. */
-export function written(native, { recording, duration, phones, problems }, format, alphabet, first) {
+export function written(native, { recording = "", duration, phones, problems = [] }, format, alphabet, first) {
+  if (!Array.isArray(phones)) {
+    throw new TetraphoneError(`the phones of the recognition are ${phones}; give a list, as recognize() does`);
+  }
   const texts = [format, alphabet, recording, "phones", ...phones.map(({ phone }) => phone), ...problems];
   return native.withTexts(texts, (formatAt, alphabetAt, recordingAt, tierName, ...rest) =>
     native.withMemory(

@@ -2,9 +2,12 @@
 
 import { TetraphoneError } from "./error.js";
 
-/** A recording that is no WAV file, by the browser's decoder, at this rate; without one, or if it fails, `refusal`. */
+/**
+ * A recording that the library cannot read, by the browser's decoder, at this rate; `refusal` where that is no such
+ * failure, where there is no decoder, or if it fails.
+ */
 export async function decoded(blob, rate, refusal) {
-  if (typeof OfflineAudioContext === "undefined") throw refusal;
+  if (refusal.code !== "unreadable" || typeof OfflineAudioContext === "undefined") throw refusal;
   try {
     return await new OfflineAudioContext(1, 1, rate).decodeAudioData(await blob.arrayBuffer());
   } catch {
@@ -20,6 +23,15 @@ export function channelsOf(sound) {
     throw new TetraphoneError("the sound is neither an AudioBuffer nor a Blob nor a Float32Array; give one");
   }
   return Array.from({ length: sound.numberOfChannels }, (_, channel) => sound.getChannelData(channel));
+}
+
+/** The channel of this number alone; all of them for -1. */
+export function chosen(channels, channel, name) {
+  if (channel === -1) return channels;
+  if (channels[channel] !== undefined) return [channels[channel]];
+  const last = channels.length - 1;
+  const all = last === 0 ? "channel 0 alone" : `channels 0 to ${last}`;
+  throw new TetraphoneError(`${name || "the sound"} has no channel ${channel}; it has ${all}`);
 }
 
 /** Frames of all channels, one after another. */

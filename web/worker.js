@@ -43,11 +43,14 @@ const calls = {
       end();
       postMessage({ id, value: null });
     });
-    streams.set(id, take);
+    streams.set(id, { take, end });
     if (port) port.onmessage = ({ data }) => take(data);
   },
   accept({ stream, block }) {
-    streams.get(stream)?.(block);
+    streams.get(stream)?.take(block);
+  },
+  stop({ stream }) {
+    streams.get(stream)?.end();
   },
 };
 

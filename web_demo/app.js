@@ -9,6 +9,7 @@ const fixed = (value, digits) => value.toFixed(digits);
 const picture = new Spectrogram(at("picture"));
 let recognizer = null;
 let microphone = null;
+let opening = false;  // the user is asked for it
 let result = null;  // of the last recording, or of what was said
 let labels = new Map();  // phones, as the chosen alphabet has them
 let shown = "";  // what the list of phones shows
@@ -93,7 +94,13 @@ function play(start) {
 
 async function listen() {
   if (microphone !== null) return microphone.close();
-  microphone = await Microphone.open();
+  if (opening) return;
+  opening = true;
+  try {
+    microphone = await Microphone.open();
+  } finally {
+    opening = false;
+  }
   at("listen").textContent = texts.stop;
   say(texts.listening);
   offer(null);

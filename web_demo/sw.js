@@ -2,8 +2,9 @@
 
 importScripts("files.js");  // VERSION, FILES and MODELS: the digests of models
 
-const core = `page-${VERSION}`;
-const kept = (path) => `model-${MODELS[path]}`;
+const PREFIXES = ["tetraphone-page-", "tetraphone-model-"];  // other pages of the origin have caches, too
+const core = PREFIXES[0] + VERSION;
+const kept = (path) => PREFIXES[1] + MODELS[path];
 
 self.addEventListener("install", (event) => {
   const requests = FILES.map((path) => new Request(path, { cache: "reload" }));
@@ -12,7 +13,8 @@ self.addEventListener("install", (event) => {
 
 self.addEventListener("activate", (event) => {
   const known = new Set([core, ...Object.keys(MODELS).map(kept)]);
-  const old = caches.keys().then((names) => names.filter((name) => !known.has(name)));
+  const isOld = (name) => !known.has(name) && PREFIXES.some((prefix) => name.startsWith(prefix));
+  const old = caches.keys().then((names) => names.filter(isOld));
   event.waitUntil(old.then((names) => Promise.all(names.map((name) => caches.delete(name))))
     .then(() => self.clients.claim()));
 });
@@ -23,7 +25,7 @@ async function answer(request) {
     const cache = await caches.open(kept(path));
     const found = await cache.match(path);
     if (found) return found;
-    const response = await fetch(request);
+    const response = await fetch(request, { cache: "reload" });  // the browser may have one of another digest
     if (response.ok) await cache.put(path, response.clone());
     return response;
   }

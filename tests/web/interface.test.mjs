@@ -41,6 +41,61 @@ test("what is wrong with a recording is said", async () => {
   await assert.rejects(recognizer.recognize(5), fails("invalid-argument", /neither an AudioBuffer nor/));
 });
 
+test("a recording may have any name, and its sentences say it", async () => {
+  for (const name of ["/tmp/a.wav", "./a.wav", "../a.wav", "a/b/", ".", "$& $1.wav", "given.wav", "a\0b.wav"]) {
+    assert.deepEqual((await recognizer.recognize(new File([bytes], name))).phones, whole.phones, name);
+    const { problems: [cut] } = await recognizer.recognize(new File([bytes.subarray(0, 20001)], name));
+    assert.ok(cut.startsWith(`${name} is cut short`), cut);
+  }
+  const none = new File(["none"], "./$&.wav");
+  await assert.rejects(recognizer.recognize(none), fails("unreadable", /\.\/\$&\.wav: it is no WAV file/));
+});
+
+/** A WAV file of two channels. */
+function stereo(left, right) {
+  const header = Buffer.from(bytes.subarray(0, 44)), frames = left.length;
+  header.writeUInt32LE(36 + 4 * frames, 4);
+  header.writeUInt16LE(2, 22);
+  header.writeUInt32LE(4 * 16000, 28);
+  header.writeUInt16LE(4, 32);
+  header.writeUInt32LE(4 * frames, 40);
+  const data = Int16Array.from({ length: 2 * frames }, (_, i) => 32768 * (i % 2 === 0 ? left : right)[i >> 1]);
+  return new File([header, data], "two.wav");
+}
+
+test("of several channels one is heard, in every form", async () => {
+  const still = new Float32Array(samples.length);
+  const forms = [stereo(still, samples), { sampleRate: 16000, channels: [still, samples], name: "two.wav" }];
+  for (const sound of forms) {
+    assert.deepEqual((await recognizer.recognize(sound, { channel: 1 })).phones, whole.phones);
+    assert.notDeepEqual((await recognizer.recognize(sound, { channel: 0 })).phones, whole.phones);
+    const missing = fails("invalid-argument", /^two\.wav has no channel 2; it has channels 0 to 1/);
+    await assert.rejects(recognizer.recognize(sound, { channel: 2 }), missing);
+    await assert.rejects(recognizer.recognize(sound, { channel: 0.5 }), fails("invalid-argument", /a channel of 0\.5/));
+  }
+  await assert.rejects(recognizer.recognize(samples, { channel: 1 }), fails("invalid-argument", /has channel 0 alone/));
+});
+
+test("the browser decodes what the library cannot read, and nothing else", async () => {
+  let count = 0;
+  globalThis.OfflineAudioContext = class {
+    async decodeAudioData() {
+      ++count;
+      return { sampleRate: 16000, numberOfChannels: 2, getChannelData: (i) => samples.map((sample) => i * sample) };
+    }
+  };
+  try {
+    const wav = new File([bytes], "said.wav");
+    await assert.rejects(recognizer.recognize(wav, { beam: 10 ** 6 }), fails("invalid-argument", /a beam of 1000000/));
+    await assert.rejects(recognizer.recognize(wav, { channel: 1 }), fails("invalid-argument", /no channel 1/));
+    assert.equal(count, 0);
+    const found = await recognizer.recognize(new File(["another kind"], "said.ogg"), { channel: 1 });
+    assert.deepEqual([found.recording, found.phones, count], ["said.ogg", whole.phones, 1]);
+  } finally {
+    delete globalThis.OfflineAudioContext;
+  }
+});
+
 test("blocks give the phones of the whole, as they come", async () => {
   async function* blocks() {
     for (let first = 0; first < samples.length; first += 1000) yield samples.subarray(first, first + 1000);
@@ -111,8 +166,10 @@ test("results are written in every format", () => {
   assert.match(recognizer.write(said, "text", { alphabet: "ipa" }), /ʃ/);
   assert.ok(!recognizer.write(said, "csv", { first: false }).includes("recording,tier"));
   assert.throws(() => recognizer.write(said, "runes"), fails("invalid-argument", /no format runes/));
+  const { duration, phones } = whole;
+  assert.equal(recognizer.write({ duration, phones }, "json"), recognizer.write(whole, "json"));
+  assert.throws(() => recognizer.write({ duration }, "json"), fails("invalid-argument", /phones .* are undefined/));
 });
-
 
 test("minutes of sound need no more memory than seconds, and little", async () => {
   const { Instance } = WebAssembly;
@@ -145,7 +202,7 @@ function captured(frames) {
   const scope = {
     Float32Array,
     AudioWorkletProcessor: class {
-      port = {};
+      port = { postMessage: (message) => posted.push(message) };
     },
     registerProcessor: (name, Processor) => (scope.processor = new Processor()),
     currentFrame: -128,
@@ -159,7 +216,7 @@ function captured(frames) {
     processor.process([frame % 256 === 0 ? [new Float32Array(128).fill(frame + 1)] : []]);
   }
   processor.port.onmessage({ data: {} });
-  processor.process([[]]);
+  assert.equal(processor.process([[]]), false);
   return posted;
 }
 
@@ -167,7 +224,7 @@ test("the thread of sound hands on what arrives, with the number of its first fr
   const { Gaps } = await import(pathToFileURL(`${folder}/microphone.js`));
   const frames = Array.from({ length: 20 }, (_, i) => 128 * i + (i > 9 ? 640 : 0));
   const posted = captured(frames);
-  assert.equal(posted.pop(), null);
+  assert.equal(JSON.stringify(posted.splice(-2)), "[null,{}]");  // the end, and that it was told
   const places = posted.map(({ first, samples }) => [first, samples.length]);
   assert.deepEqual(places, [[0, 1024], [1024, 256], [1920, 1024], [2944, 256]]);
   assert.deepEqual([posted[0].samples[0], posted[0].samples[128], posted[2].samples[128]], [1, 0, 2049]);

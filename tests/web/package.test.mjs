@@ -63,7 +63,7 @@ test("a model that is nowhere is refused, and ends its worker", async () => {
 });
 
 test("the microphone's samples have the phones that Node gives for them", async () => {
-  const { phones, samples, rate, lost } = await page.evaluate(async () => {
+  const { phones, samples, rate } = await page.evaluate(async () => {
     const microphone = await tetraphone.Microphone.open();
     const heard = [], phones = [];
     async function* kept() {
@@ -77,11 +77,10 @@ test("the microphone's samples have the phones that Node gives for them", async 
     const bytes = new Uint8Array(Float32Array.from(heard).buffer);
     let text = "";
     for (const byte of bytes) text += String.fromCharCode(byte);
-    return { phones, samples: btoa(text), rate: microphone.rate, lost: microphone.lost };
+    return { phones, samples: btoa(text), rate: microphone.rate };
   });
   const bytes = Buffer.from(samples, "base64");
   const heard = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-  assert.ok(lost >= 0);  // a busy machine loses some
   assert.ok(phones.length > 15, `${phones.length} phones`);
   assert.deepEqual(phones, (await recognizer.recognize(heard, { rate })).phones);
 });
@@ -106,7 +105,7 @@ test("the microphone reaches the worker without the page", async () => {
     }
     return { phones, lost: last.lost, seconds: last.seconds };
   }, basename(model));
-  assert.ok(lost >= 0);
+  assert.ok(Number.isInteger(lost));  // a busy machine loses some
   assert.ok(seconds >= 3.5);
   assert.ok(phones.length > 15, `${phones.length} phones`);
   await fresh.close();

@@ -92,6 +92,24 @@ test("what is said is heard", async () => {
   await context.close();
 });
 
+test("two quick clicks open one microphone", async () => {
+  const { context, page, failures } = await visit();
+  await page.evaluate(() => {
+    const { mediaDevices } = navigator, open = mediaDevices.getUserMedia.bind(mediaDevices);
+    window.opened = 0;
+    mediaDevices.getUserMedia = (how) => (++window.opened, open(how));
+    const button = document.getElementById("listen");
+    button.click();
+    button.click();
+  });
+  await page.waitForFunction(() => document.getElementById("listen").textContent === "Stop");
+  await page.click("#listen");
+  await page.waitForSelector("#downloads:not([hidden])");
+  assert.equal(await page.evaluate(() => window.opened), 1);
+  assert.deepEqual(failures, []);
+  await context.close();
+});
+
 test("a refused microphone is said", async () => {
   const other = await launch(null);
   const { page } = await visit({}, other);

@@ -42,8 +42,9 @@ def passes(node: str, program: str, **variables: str) -> None:
     assert "\n# fail 0\n" in said
 
 
-def test_in_node(node_path: str, variables: dict[str, str]) -> None:
-    passes(node_path, "interface.test.mjs", **variables)
+@pytest.mark.parametrize("program", ["interface.test.mjs", "background.test.mjs", "offline.test.mjs"])
+def test_in_node(node_path: str, variables: dict[str, str], program: str) -> None:
+    passes(node_path, program, **variables)
 
 
 @pytest.mark.parametrize("program", ["package.test.mjs", "page.test.mjs"])
