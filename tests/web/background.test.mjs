@@ -78,6 +78,20 @@ test("a recording has the phones of the recogniser in the same thread, and is wr
   assert.deepEqual(phones, (await recognizer.recognize(new Float32Array(32000).fill(0.01))).phones);
 });
 
+test("what the page decodes keeps its name and its channels", LIMIT, async () => {
+  await load();
+  globalThis.OfflineAudioContext = class {
+    decodeAudioData = async () =>
+      ({ sampleRate: 16000, numberOfChannels: 2, getChannelData: () => new Float32Array(16000) });
+  };
+  try {
+    const { recording, duration } = await background.recognize(new File(["another kind"], "a.ogg"), { channel: 1 });
+    assert.deepEqual([recording, duration], ["a.ogg", 1]);
+  } finally {
+    delete globalThis.OfflineAudioContext;
+  }
+});
+
 for (const [name, end, message] of [
   ["was closed", () => background.close(), /the recogniser was closed/],
   ["failed", () => worker.onerror({ preventDefault: () => {}, message: "it broke" }), /the worker failed: it broke/],
