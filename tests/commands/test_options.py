@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import aligner_options  # noqa: F401
 import clean_options  # noqa: F401
 import command_options  # noqa: F401
 import pytest
