@@ -16,7 +16,9 @@ from tetraphone.recognition.recognizer import Recognizer
 
 NAMES = sorted(path.name.removesuffix("-float32.pt") for path in SHIPPED.glob("*-float32.pt"))
 GREATEST = {"english": (700_000, 750_000, 420_000), "english-tiny": (250_000, 290_000, 165_000)}
-"""Parameters, bytes of the int8 and of the int4 file."""
+"""Parameters, bytes of the int8 and of the int4 file without what aligns."""
+ALIGNER = 65_000
+"""Bytes at most of the head that aligns, and its numbers, in each file."""
 NOISE = 6
 """Points: twice the standard error of twenty utterances by twenty speakers, whose rates deviate by some 12."""
 FIGURES = json.loads((SHIPPED / "figures.json").read_text(encoding="utf-8"))["models"] if NAMES else {}
@@ -44,8 +46,8 @@ def test_sizes_are_within_bounds(name: str) -> None:
     checkpoint, *programs = files(name)
     model = load(checkpoint).model
     assert sum(parameter.numel() for parameter in model.parameters()) == FIGURES[name]["parameters"] <= parameters
-    assert programs[0].stat().st_size <= int8
-    assert programs[1].stat().st_size <= int4
+    assert programs[0].stat().st_size <= int8 + ALIGNER
+    assert programs[1].stat().st_size <= int4 + ALIGNER
 
 
 @pytest.mark.parametrize("name", NAMES)
