@@ -152,7 +152,7 @@ def test_a_network_that_cannot_be_is_refused_before_the_folder_is_used(tiny_corp
 def test_a_run_starts_from_a_checkpoint_and_leaves_its_aligner(tiny_corpus: Path, tmp_path: Path, whole: Path) -> None:
     started, start = load_checkpoint(whole / "model.pt"), tmp_path / "start.pt"
     outputs = SUB_FRAMES * (1 + len(started.phones))
-    head = AlignerHead(torch.ones(outputs, started.network.hidden), torch.ones(outputs), delay=0)
+    head = AlignerHead(torch.ones(outputs, started.network.hidden), torch.ones(outputs), rows=1, features=0, delay=0)
     replace(started, aligner=head).save(start)
     options = replace(
         OPTIONS,
