@@ -1,7 +1,6 @@
 #include "aligner_c.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <new>
 #include <string>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "../aligner/aligner.h"
-#include "../system/mutex.h"
 #include "errors.h"
 #include "handles.h"
 
@@ -23,27 +21,19 @@ using tetraphone::AlignmentOptions;
 using tetraphone::AlignmentStream;
 using tetraphone::Checked;
 using tetraphone::CheckSize;
-using tetraphone::Code;
 using tetraphone::CopyText;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
 using tetraphone::Failure;
-using tetraphone::Hand;
 using tetraphone::Handles;
 using tetraphone::kNoHandle;
 using tetraphone::Lexicon;
 using tetraphone::Lock;
-using tetraphone::Mutex;
 using tetraphone::Recognizer;
 using tetraphone::Result;
 using tetraphone::With;
 
-struct OpenAlignment {
-  std::shared_ptr<AlignmentStream> stream;
-  Mutex mutex;
-  std::deque<AlignedPhone> phones;  // that did not fit the caller's memory yet
-  std::deque<float> bands;
-  std::deque<float> scores;
+struct OpenAlignment : tetraphone::OpenStream<AlignmentStream, AlignedPhone> {
   std::unique_ptr<const Alignment> all;  // once it was asked for
 };
 
@@ -64,14 +54,8 @@ Handles<OpenAlignment>& Alignments() {
 
 // Of aligners and their streams.
 std::uint64_t HeapBytes() {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = HeapBytesOf(Alignments());
   for (const auto& aligner : Aligners().All()) bytes += aligner->heap_bytes();
-  for (const auto& open : Alignments().All()) {
-    bytes += open->stream->HeapBytes();
-    const Lock lock(open->mutex);
-    bytes += sizeof *open + open->phones.size() * sizeof(AlignedPhone) +
-             (open->bands.size() + open->scores.size()) * sizeof(float);
-  }
   return bytes;
 }
 
@@ -165,37 +149,27 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open(tetraphone_handle a
 
 TETRAPHONE_C_ABI int tetraphone_alignment_accept(tetraphone_handle alignment, const float* samples, size_t frames,
                                                  int32_t rate, int32_t channels) {
-  return With(Alignments(), alignment,
-              [&](OpenAlignment& open) { return Code(open.stream->Accept(samples, frames, rate, channels)); });
+  return AcceptSound(Alignments(), alignment, samples, frames, rate, channels);
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_finish(tetraphone_handle alignment) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) { return Code(open.stream->Finish()); });
+  return FinishSound(Alignments(), alignment);
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_reset(tetraphone_handle alignment) {
   return With(Alignments(), alignment, [&](OpenAlignment& open) {
     const Lock lock(open.mutex);
-    open.phones.clear();
-    open.bands.clear();
-    open.scores.clear();
     open.all.reset();
-    return Code(open.stream->Reset());
+    return open.Reset();
   });
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_close(tetraphone_handle alignment) {
-  const std::shared_ptr<OpenAlignment> open = Alignments().Remove(alignment);
-  if (open == nullptr) return Fail(kNoHandle);
-  open->stream->Close();
-  return 0;
+  return CloseStream(Alignments(), alignment);
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_seconds(tetraphone_handle alignment, double* seconds) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) {
-    *seconds = open.stream->Seconds();
-    return 0;
-  });
+  return SecondsOf(Alignments(), alignment, seconds);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_words(tetraphone_handle alignment) {
@@ -215,32 +189,20 @@ TETRAPHONE_C_ABI int64_t tetraphone_alignment_word(tetraphone_handle alignment, 
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_poll(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
                                                    size_t capacity) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->Poll(), &open.phones, phones, capacity, ToC);
-  });
+  return PollPhones(Alignments(), alignment, phones, capacity, ToC);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_provisional(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
                                                           size_t capacity) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) {
-    std::deque<AlignedPhone> none;
-    return Hand(open.stream->Provisional(), &none, phones, capacity, ToC);
-  });
+  return ProvisionalPhones(Alignments(), alignment, phones, capacity, ToC);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_bands(tetraphone_handle alignment, float* bands, size_t capacity) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->TakeBands(), &open.bands, bands, capacity, tetraphone::Same);
-  });
+  return TakeBands(Alignments(), alignment, bands, capacity);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_scores(tetraphone_handle alignment, float* scores, size_t capacity) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->TakeScores(), &open.scores, scores, capacity, tetraphone::Same);
-  });
+  return TakeScores(Alignments(), alignment, scores, capacity);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_all_words(tetraphone_handle alignment, tetraphone_aligned_word* words,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -14,7 +13,6 @@
 #include "../decoder/grammar.h"
 #include "../model/engine.h"
 #include "../recognizer/recognizer.h"
-#include "../system/mutex.h"
 #include "errors.h"
 #include "handles.h"
 
@@ -22,37 +20,26 @@ namespace {
 
 using tetraphone::Checked;
 using tetraphone::CheckSize;
-using tetraphone::Code;
 using tetraphone::Error;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
 using tetraphone::Failure;
 using tetraphone::FieldAt;
-using tetraphone::Hand;
 using tetraphone::Handles;
 using tetraphone::kNoHandle;
 using tetraphone::kNoMemory;
 using tetraphone::Lock;
-using tetraphone::Mutex;
 using tetraphone::Phone;
 using tetraphone::Recognizer;
 using tetraphone::Recognizers;
 using tetraphone::Result;
-using tetraphone::Same;
 using tetraphone::Stream;
 using tetraphone::With;
 
 thread_local std::string last_error;
 thread_local int last_code = 0;
 
-// What was computed and did not fit the caller's memory yet.
-struct OpenStream {
-  std::shared_ptr<Stream> stream;
-  Mutex mutex;
-  std::deque<Phone> phones;
-  std::deque<float> bands;
-  std::deque<float> scores;
-};
+using OpenStream = tetraphone::OpenStream<Stream, Phone>;
 
 using HeapCounter = std::uint64_t (*)();
 
@@ -287,29 +274,22 @@ TETRAPHONE_C_ABI tetraphone_handle tetraphone_stream_open(tetraphone_handle reco
 
 TETRAPHONE_C_ABI int tetraphone_stream_accept(tetraphone_handle stream, const float* samples, size_t frames,
                                               int32_t rate, int32_t channels) {
-  return With(Streams(), stream,
-              [&](OpenStream& open) { return Code(open.stream->Accept(samples, frames, rate, channels)); });
+  return AcceptSound(Streams(), stream, samples, frames, rate, channels);
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_finish(tetraphone_handle stream) {
-  return With(Streams(), stream, [&](OpenStream& open) { return Code(open.stream->Finish()); });
+  return FinishSound(Streams(), stream);
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_reset(tetraphone_handle stream) {
   return With(Streams(), stream, [&](OpenStream& open) {
     const Lock lock(open.mutex);
-    open.phones.clear();
-    open.bands.clear();
-    open.scores.clear();
-    return Code(open.stream->Reset());
+    return open.Reset();
   });
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_close(tetraphone_handle stream) {
-  const std::shared_ptr<OpenStream> open = Streams().Remove(stream);
-  if (open == nullptr) return Fail(kNoHandle);
-  open->stream->Close();
-  return 0;
+  return CloseStream(Streams(), stream);
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_paused(tetraphone_handle stream) {
@@ -317,23 +297,14 @@ TETRAPHONE_C_ABI int tetraphone_stream_paused(tetraphone_handle stream) {
 }
 
 TETRAPHONE_C_ABI int tetraphone_stream_seconds(tetraphone_handle stream, double* seconds) {
-  return With(Streams(), stream, [&](OpenStream& open) {
-    *seconds = open.stream->Seconds();
-    return 0;
-  });
+  return SecondsOf(Streams(), stream, seconds);
 }
 
 TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
   try {
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = HeapBytesOf(Streams());
     for (const auto& other : HeapCounters().All()) bytes += (*other)();
     for (const auto& recognizer : Recognizers().All()) bytes += recognizer->model().heap_bytes();
-    for (const auto& open : Streams().All()) {
-      bytes += open->stream->HeapBytes();
-      const Lock lock(open->mutex);
-      bytes += sizeof *open + open->phones.size() * sizeof(Phone) +
-               (open->bands.size() + open->scores.size()) * sizeof(float);
-    }
     return bytes;
   } catch (const std::bad_alloc&) {
     return 0;
@@ -341,30 +312,18 @@ TETRAPHONE_C_ABI uint64_t tetraphone_heap_bytes(void) {
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_poll(tetraphone_handle stream, tetraphone_phone* phones, size_t capacity) {
-  return With(Streams(), stream, [&](OpenStream& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->Poll(), &open.phones, phones, capacity, ToC);
-  });
+  return PollPhones(Streams(), stream, phones, capacity, ToC);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_provisional(tetraphone_handle stream, tetraphone_phone* phones,
                                                        size_t capacity) {
-  return With(Streams(), stream, [&](OpenStream& open) {
-    std::deque<Phone> none;
-    return Hand(open.stream->Provisional(), &none, phones, capacity, ToC);
-  });
+  return ProvisionalPhones(Streams(), stream, phones, capacity, ToC);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_bands(tetraphone_handle stream, float* bands, size_t capacity) {
-  return With(Streams(), stream, [&](OpenStream& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->TakeBands(), &open.bands, bands, capacity, Same);
-  });
+  return TakeBands(Streams(), stream, bands, capacity);
 }
 
 TETRAPHONE_C_ABI int64_t tetraphone_stream_scores(tetraphone_handle stream, float* scores, size_t capacity) {
-  return With(Streams(), stream, [&](OpenStream& open) {
-    const Lock lock(open.mutex);
-    return Hand(open.stream->TakeScores(), &open.scores, scores, capacity, Same);
-  });
+  return TakeScores(Streams(), stream, scores, capacity);
 }
