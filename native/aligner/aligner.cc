@@ -95,7 +95,7 @@ struct AlignmentStream::State final : SoundStream {
     std::vector<AlignedPhone> phones;
     if (done) return phones;
     for (std::size_t i = given; i < segments.size(); ++i) phones.push_back(PhoneAt(i));
-    Timeline rest = timeline;
+    Timeline rest = timeline.Rest();
     for (const Segment& segment : search.Provisional()) {
       if (graph().units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
       rest.Add(segment.from, segment.to);

@@ -19,6 +19,12 @@ void Timeline::Add(double from, double to) {
   spans_.push_back(span);
 }
 
+Timeline Timeline::Rest() const {
+  Timeline rest(shift_, offset_);
+  if (!spans_.empty()) rest.spans_.push_back(spans_.back());
+  return rest;
+}
+
 std::size_t Timeline::Settled(double seconds) const {
   const auto settled = [=](const Span& span) { return span.end <= seconds - kTail; };
   return static_cast<std::size_t>(std::partition_point(spans_.begin(), spans_.end(), settled) - spans_.begin());

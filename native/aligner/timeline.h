@@ -25,12 +25,16 @@ class Timeline {
   // The sound is so many seconds long: phones beyond it move so that all end within it, none without length.
   void Finish(double seconds);
   void Reset() { spans_.clear(); }
+  // One for what follows, with the last phone alone.
+  Timeline Rest() const;
 
   const std::vector<Span>& spans() const { return spans_; }
   // How many of them stand, whatever comes after so many seconds of sound.
   std::size_t Settled(double seconds) const;
 
  private:
+  Timeline(double shift, double offset) : shift_(shift), offset_(offset) {}
+
   double shift_;  // seconds of a sub-frame
   double offset_;
   std::vector<Span> spans_;
