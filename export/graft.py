@@ -8,7 +8,6 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
 
 from tetraphone.common.errors import InputError
-from tetraphone.common.files import write_atomically
 from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
@@ -16,9 +15,9 @@ from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.train.network.model import Checkpoint
 
 from .operators import packed_shape
-from .program import FORWARD, PackedLayer, program_bytes
+from .program import FORWARD, PackedLayer, same
 from .runtime import Program
-from .writer import ALIGN, CHECK_FRAMES, METADATA, PROGRAMS, check, metadata, packed_programs
+from .writer import ALIGN, CHECK_FRAMES, METADATA, metadata, packed_programs, write_programs
 
 OF_A_FILE = ("confidence", "number_format", "revision")
 """Beginnings of the names of metadata in which files of one network differ."""
@@ -46,24 +45,19 @@ def layers_of(content: bytes, program: str) -> list[PackedLayer]:
 
 def _check_same(checkpoint: Checkpoint, program: Program) -> None:
     """Raises InputError: the program is not of the checkpoint's network, whatever its number format."""
+    found = program.metadata
     own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((ALIGN, *OF_A_FILE))}
-    differing = [name for name, value in own.items() if not _equal(program.metadata.get(name), value)]
+    differing = [name for name, value in own.items() if name not in found or not same(found[name], value)]
     x = torch.randn(CHECK_FRAMES, program.inputs, generator=torch.Generator().manual_seed(0))
     if not differing:
         with torch.inference_mode():
-            scores, found = checkpoint.model.eval()(x[None])[0][0], program.run(x)[0]
-        apart = float((scores - found).abs().mean() / scores.std())
+            scores = checkpoint.model.eval()(x[None])[0][0]
+        apart = float((scores - program.run(x)[0]).abs().mean() / scores.std())
         if apart > SAME_NETWORK:
             differing = ["scores"]
     if differing:
         mend = "give the checkpoint that the file was made from, or export it anew"
         raise InputError(f"{program.name} is a file of another network: other {', '.join(differing)}; {mend}")
-
-
-def _equal(left: Any, right: Any) -> bool:
-    if isinstance(right, Tensor):
-        return isinstance(left, Tensor) and torch.equal(left, right)
-    return bool(left == right)
 
 
 def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
@@ -76,17 +70,14 @@ def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         raise InputError("the checkpoint has no aligner; `tetraphone train-aligner` makes one")
     Recognizer.load(path).close()
     content = path.read_bytes()
-    network = layers_of(content, FORWARD)
+    program, network = Program(content, str(path)), layers_of(content, FORWARD)
     number_format = packed_shape(network[-1].block)[1]
     if number_format is not Format.FLOAT32 and not checkpoint.quantization:
         checkpoint, _ = quantize(checkpoint, QuantizeOptions("int8"))
     head = packed_programs(checkpoint)[ALIGN]
-    _check_same(checkpoint, Program(content, str(path)))
-    kept = {name: value for name, value in Program(content, str(path)).metadata.items() if not name.startswith(ALIGN)}
+    _check_same(checkpoint, program)
+    kept = {name: value for name, value in program.metadata.items() if not name.startswith(ALIGN)}
     new = {name: value.of(checkpoint) for name, value in METADATA.items() if name.startswith(ALIGN)}
-    grafted = program_bytes({FORWARD: network, ALIGN: head}, {**kept, **new})
-    difference = check(Program(grafted, str(path), ALIGN), checkpoint, head, PROGRAMS[ALIGN].scores)
-    Recognizer.from_bytes(grafted, str(path)).close()
-    with write_atomically(path) as temporary:
-        temporary.write_bytes(grafted)
-    return {"model": str(path), "bytes": len(grafted), "programs": [FORWARD, ALIGN], "difference": difference}
+    programs = {FORWARD: network, ALIGN: head}
+    size, difference = write_programs(path, programs, {**kept, **new}, checkpoint, (ALIGN,))
+    return {"model": str(path), "bytes": size, "programs": list(programs), "difference": difference}

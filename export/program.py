@@ -130,13 +130,13 @@ def _check_metadata(content: bytes, metadata: Metadata, programs: Programs) -> N
     for key, value in metadata.items():
         method = loaded.load_method(key) if key in loaded.method_names - programs.keys() else None
         found = method.execute([]) if method is not None else []
-        if len(found) != 1 or not _same(found[0], value):
+        if len(found) != 1 or not same(found[0], value):
             becomes = ", ".join(map(repr, found)) or "nothing"
             mend = "give one number or tensor, or text without zero bytes, under such a name"
             raise InputError(f"metadata {key!r}: {value!r} becomes {becomes} in a program; {mend}")
 
 
-def _same(found: Any, value: Any) -> bool:
+def same(found: Any, value: Any) -> bool:
     """Whether both are equal in type and value; NaN equals NaN."""
     if isinstance(found, Tensor):
         alike = isinstance(value, Tensor) and (found.dtype, found.shape) == (value.dtype, value.shape)

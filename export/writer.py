@@ -1,6 +1,6 @@
 """From a checkpoint to a .pte file, which must give the checkpoint's scores before it is written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -191,24 +191,42 @@ def export(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
         InputError: the network cannot be exported, or its scores differ from the checkpoint's; then no file is left.
     """
     programs = packed_programs(checkpoint)
-    content = program_bytes(programs, metadata(checkpoint))
-    differences = [
-        check(Program(content, str(path), name), checkpoint, layers, PROGRAMS[name].scores)
-        for name, layers in programs.items()
-    ]
-    Recognizer.from_bytes(content, str(path)).close()
+    size, difference = write_programs(path, programs, metadata(checkpoint), checkpoint, programs)
     matrices = [matrix for name in programs for matrix in _matrices(PROGRAMS[name].model(checkpoint))]
-    with write_atomically(path) as temporary:
-        temporary.write_bytes(content)
     return {
         "model": str(path),
-        "bytes": len(content),
+        "bytes": size,
         "weight_bytes": sum(layer.block.numel() for layers in programs.values() for layer in layers),
         "number_format": checkpoint.number_format,
         "weights": sum(matrix.numel() for matrix in matrices),
         "programs": list(programs),
-        "difference": max(differences),
+        "difference": difference,
     }
+
+
+def write_programs(
+    path: Path,
+    programs: Mapping[str, list[PackedLayer]],
+    values: Mapping[str, Any],
+    checkpoint: Checkpoint,
+    own: Iterable[str],
+) -> tuple[int, float]:
+    """Writes a .pte file, if a recogniser takes it and `own` of its programs give the checkpoint's scores.
+
+    Returns:
+        Its bytes, and the greatest difference from the checkpoint's scores, see `check`.
+
+    Raises:
+        InputError: as `check`, and as `program_bytes`; the file is as it was.
+    """
+    content = program_bytes(programs, values)
+    differences = [
+        check(Program(content, str(path), name), checkpoint, programs[name], PROGRAMS[name].scores) for name in own
+    ]
+    Recognizer.from_bytes(content, str(path)).close()
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(content)
+    return len(content), max(differences)
 
 
 def _matrices(model: nn.Module | None) -> list[Tensor]:
