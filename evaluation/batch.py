@@ -110,7 +110,7 @@ def _below(folder: Path, faults: list[str], undecoded: list[Path]) -> Iterator[P
 def outcomes(
     jobs: Iterable[Job], work: Callable[[Job], Result], threads: int, results: Results | None = None
 ) -> Iterator[Outcome]:
-    """What comes of recordings, in their order; with `results` each result is written there, whole or not at all.
+    """The outcomes of recordings, in their order; with `results` each result is written there, whole or not at all.
 
     Args:
         work: gives a recording's result, or fails with an `InputError`.

@@ -90,7 +90,7 @@ def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOption
 
 def _new_head(checkpoint: Checkpoint, options: AlignerOptions) -> AlignerHead:
     """Of zeros; it sees the energies of a frame, without their derivatives."""
-    features = checkpoint.features.inputs // 4
+    features = checkpoint.features.bands * checkpoint.features.stack
     outputs = SUB_FRAMES * (1 + len(checkpoint.phones))
     weight = torch.zeros(outputs, options.rows * checkpoint.network.hidden + features)
     return AlignerHead(

@@ -35,8 +35,8 @@ constexpr std::size_t kSubFrames = 3;
   X(double, confidence_slope, Range{0, 1e3})          /* confidence = sigmoid(slope * logit(posterior) + intercept):  \
                                                          held-out data's fit */                                       \
   X(double, confidence_intercept, Range{-1e3, 1e3})                                                                   \
-  X(int, align_rows, OfAlign(1, 100))                 /* hidden rows that tell of a frame; 0: it cannot align */      \
-  X(int, align_delay, OfAlign(0, 100))                /* network frames: the last row that tells of frame t is row    \
+  X(int, align_rows, OfAlign(1, 100))                 /* hidden rows that describe a frame; 0: it cannot align */     \
+  X(int, align_delay, OfAlign(0, 100))                /* network frames: the last row that describes frame t is row   \
                                                          t + align_delay */                                           \
   X(double, align_shift, OfAlign(-1, 1))              /* seconds, added to each boundary */
 
