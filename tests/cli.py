@@ -1,6 +1,10 @@
 """The command `tetraphone`, run in this process, and recordings for it."""
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
 from typing import Any
 
 import numpy as np
@@ -39,3 +43,15 @@ def json_of(capfd: pytest.CaptureFixture[str], *arguments: object) -> dict[str, 
     result = json.loads(out)
     assert isinstance(result, dict)
     return result
+
+
+def on_a_terminal(*command: object) -> str:
+    """What a command that succeeds writes to the terminal that its standard error is."""
+    program, screen = pty.openpty()
+    subprocess.run(list(map(str, command)), stderr=screen, check=True, env={"TERM": "xterm"})
+    os.close(screen)
+    seen = b""
+    with open(program, "rb", buffering=0) as terminal, contextlib.suppress(OSError):  # at its end
+        while piece := terminal.read(10000):
+            seen += piece
+    return seen.decode()

@@ -106,8 +106,8 @@ def alphabet(world: World) -> None:
     assert [item["phone"] for item in json.loads(lines)["phones"]] == symbols
 
 
-@row("recognize", "--jobs")
-def jobs(world: World) -> None:
+def threads_of_batches(world: World) -> list[int]:
+    """How many recordings each batch from now on works on at a time."""
     given: list[int] = []
     outcomes = batch.outcomes
 
@@ -116,6 +116,12 @@ def jobs(world: World) -> None:
         return outcomes(*arguments)
 
     world.patch.setattr(batch, "outcomes", seen)
+    return given
+
+
+@row("recognize", "--jobs")
+def jobs(world: World) -> None:
+    given = threads_of_batches(world)
     for flags in (("--jobs", 1), ("--jobs", 3)):
         code, _, err = world.run("recognize", world.corpus.parent, "--model", world.program, "--quiet", *flags)
         assert (code, err) == (0, "")
@@ -223,14 +229,7 @@ def aligned_folder(world: World) -> None:
     model, *recordings = prepared(world, "a.wav", "b.wav", "c.wav")
     (world.folder / "a.lab").write_text(TEXT)
     (world.folder / "b.txt").write_text(TEXT)
-    given: list[int] = []
-    outcomes = batch.outcomes
-
-    def seen(*arguments: Any) -> Any:
-        given.append(arguments[2])
-        return outcomes(*arguments)
-
-    world.patch.setattr(batch, "outcomes", seen)
+    given = threads_of_batches(world)
     command = ("align", *recordings, "--model", model, "--output", world.folder / "out", "--json", "--jobs", 2)
     code, out, err = world.run(*command, "--format", "textgrid")
     counts = {"aligned": 2, "left": 0, "failed": 1}

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pty
 import socket
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli import on_a_terminal
 
 from tetraphone.commands.options.arguments import LETTERS
 from tetraphone.evaluation.batch import SOUND, UNDECODED
@@ -170,15 +170,8 @@ def library_folder() -> str:
 def test_a_problem_has_a_line_of_its_own(model: Path, write_wav: WriteWav, tmp_path: Path) -> None:
     recording = write_wav(tmp_path / "a.wav", 0.1)
     recording.write_bytes(recording.read_bytes()[:-2000])
-    program, screen = pty.openpty()
-    command = [COMMAND, "--model", model, "--output", tmp_path / "out", recording]
-    subprocess.run(list(map(str, command)), stderr=screen, check=True, env={"TERM": "xterm"})
-    os.close(screen)
-    seen = b""
-    with open(program, "rb", buffering=0) as terminal, contextlib.suppress(OSError):  # at its end
-        while piece := terminal.read(10000):
-            seen += piece
-    assert b"\r\x1b[Ktetraphone-recognize: " in seen
+    seen = on_a_terminal(COMMAND, "--model", model, "--output", tmp_path / "out", recording)
+    assert "\r\x1b[Ktetraphone-recognize: " in seen
 
 
 def test_elan_finds_the_sound_from_where_the_file_lies(

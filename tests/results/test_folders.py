@@ -1,9 +1,7 @@
 """`tetraphone-recognize` with many recordings: folders, results in a folder, what is left and what is made anew."""
 
-import contextlib
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from checkpoints import energy_program
+from cli import on_a_terminal
 
 COMMAND = Path(sys.prefix) / "bin" / "tetraphone-recognize"
 RATE = 16000
@@ -230,15 +229,7 @@ def test_results_that_cannot_be_written_are_named_each(model: Path, corpus: Path
 
 def test_progress_is_on_a_terminal_alone(model: Path, corpus: Path, tmp_path: Path) -> None:
     def shown(*arguments: object) -> str:
-        program, screen = pty.openpty()
-        command = [COMMAND, "--model", model, "-f", "json", "--output", *arguments, corpus]
-        subprocess.run(list(map(str, command)), stderr=screen, check=True, env={"TERM": "xterm"})
-        os.close(screen)
-        seen = b""
-        with open(program, "rb", buffering=0) as terminal, contextlib.suppress(OSError):  # at its end
-            while piece := terminal.read(10000):
-                seen += piece
-        return seen.decode()
+        return on_a_terminal(COMMAND, "--model", model, "-f", "json", "--output", *arguments, corpus)
 
     lines = shown(tmp_path / "out").split("\r")
     assert ["A.WAV\x1b[K" in lines[1], "b.wav\x1b[K" in lines[2], "b.wav\x1b[K" in lines[3]] == [True] * 3

@@ -16,6 +16,23 @@
 
 namespace tetraphone {
 
+// `count` elements, wherever they lie.
+template <typename T>
+class Elements {
+ public:
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::int64_t size() const { return count_; }
+  T& operator[](std::int64_t i) { return data_[i]; }
+  const T& operator[](std::int64_t i) const { return data_[i]; }
+
+ protected:
+  explicit Elements(std::int64_t count) : count_(count) {}
+
+  T* data_ = nullptr;
+  std::int64_t count_;
+};
+
 #if defined(__wasm__)
 
 // The last bytes of all memory: what reads or writes behind them traps. One object at a time has them.
@@ -55,9 +72,9 @@ class Edge {
 
 // `count` elements that end `shift` bytes before the end of all memory, or of a piece of it with marks on both sides.
 template <typename T>
-class Guarded {
+class Guarded : public Elements<T> {
  public:
-  explicit Guarded(std::int64_t count, std::size_t shift = 0) : count_(count) {
+  explicit Guarded(std::int64_t count, std::size_t shift = 0) : Elements<T>(count) {
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
     std::uint8_t* data = Edge::The().Take(bytes + shift);
     if (data == nullptr) {
@@ -70,7 +87,7 @@ class Guarded {
     std::memset(data, 0, bytes);
   }
   Guarded(Guarded&& other) noexcept
-      : memory_(std::move(other.memory_)), size_(other.size_), data_(other.data_), count_(other.count_) {
+      : Elements<T>(other), memory_(std::move(other.memory_)), size_(other.size_) {
     other.data_ = nullptr;
   }
   ~Guarded() {
@@ -83,13 +100,9 @@ class Guarded {
     Check(memory_.get(), begin);
     Check(begin + static_cast<std::size_t>(count_) * sizeof(T), memory_.get() + size_);
   }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::int64_t size() const { return count_; }
-  T& operator[](std::int64_t i) { return data_[i]; }
-  const T& operator[](std::int64_t i) const { return data_[i]; }
-
  private:
+  using Elements<T>::count_;
+  using Elements<T>::data_;
   static constexpr std::size_t kMarks = 64;
   static constexpr std::uint8_t kMark = 0xa5;
 
@@ -103,17 +116,15 @@ class Guarded {
 
   std::unique_ptr<std::uint8_t[]> memory_;
   std::size_t size_ = 0;
-  T* data_;
-  std::int64_t count_;
 };
 
 #else
 
 // `count` elements between two pages that may not be touched, ending `shift` bytes before the second.
 template <typename T>
-class Guarded {
+class Guarded : public Elements<T> {
  public:
-  explicit Guarded(std::int64_t count, std::size_t shift = 0) : count_(count) {
+  explicit Guarded(std::int64_t count, std::size_t shift = 0) : Elements<T>(count) {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
     const std::size_t pages = (bytes + shift + page - 1) / page * page;
@@ -125,23 +136,17 @@ class Guarded {
     mprotect(base_ + page + pages, page, PROT_NONE);
     data_ = reinterpret_cast<T*>(base_ + page + pages - bytes - shift);
   }
-  Guarded(Guarded&& other) noexcept : base_(other.base_), size_(other.size_), data_(other.data_), count_(other.count_) {
+  Guarded(Guarded&& other) noexcept : Elements<T>(other), base_(other.base_), size_(other.size_) {
     other.base_ = nullptr;
   }
   ~Guarded() {
     if (base_ != nullptr) munmap(base_, size_);
   }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  std::int64_t size() const { return count_; }
-  T& operator[](std::int64_t i) { return data_[i]; }
-  const T& operator[](std::int64_t i) const { return data_[i]; }
-
  private:
+  using Elements<T>::data_;
+
   std::uint8_t* base_;
   std::size_t size_;
-  T* data_;
-  std::int64_t count_;
 };
 
 #endif
