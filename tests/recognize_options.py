@@ -242,6 +242,13 @@ def aligned_folder(world: World) -> None:
     counts = json.loads(world.run(*command, "--format", "textgrid")[1])
     assert (counts["aligned"], counts["left"]) == (1, 1)
     assert 'text = "DOWN"' in (world.folder / "out/b.TextGrid").read_text()
+    (world.folder / "other").mkdir()
+    other = world.folder / "other/b.wav"
+    other.write_bytes((world.folder / "a.wav").read_bytes() + b"\0\0")  # another recording, with another text
+    (world.folder / "other/b.txt").write_text("the cat")
+    code, _, err = world.run("align", other, *command[4:], "--format", "textgrid")
+    assert (code, "b.TextGrid is the result of " in err) == (1, True)
+    assert 'text = "DOWN"' in (world.folder / "out/b.TextGrid").read_text()
     assert json.loads(world.run(*command, "--format", "textgrid", "--overwrite")[1])["aligned"] == 2
     assert given == [2] * 4
     inside = ("align", world.folder / "b.wav", "--model", model, "--output", world.folder, "--overwrite")

@@ -24,6 +24,7 @@ from tetraphone.quant.formats import Format
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
 from tetraphone.recognition.confidence import Confidence
+from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.data import store as data
 from tetraphone.train.data.sets import read_training_sets
@@ -136,7 +137,15 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
     further = replace(options, epochs=1, rounding="int4")
     teacher = replace(options, network=NetworkOptions("lstm", 16, 1))
     other = replace(teacher, seed=2)
-    recipe = Recipe("small", (tiny_corpus.name,), options, (teacher, other), "", {"int8": None, "int4": further})
+    timed = tmp_path / "timed.jsonl"
+    items = []
+    for line in map(json.loads, tiny_corpus.read_text().splitlines()):
+        where = {"audio": str(tiny_corpus.parent / line["audio"]), "alignment": times_of(line["phones"])}
+        items.append(json.dumps({**line, **where}) + "\n")
+    timed.write_text("".join(items))
+    recipe = Recipe(
+        "small", (tiny_corpus.name,), options, (teacher, other), str(timed), {"int8": None, "int4": further}
+    )
     lines: list[str] = []
     first = follow(recipe, tiny_corpus.parent, tmp_path / "run", False, lines.append)
     again = follow(recipe, tiny_corpus.parent, tmp_path / "run", True, lines.append)
@@ -154,12 +163,21 @@ def test_from_corpora_to_models(tiny_corpus: Path, tmp_path: Path, monkeypatch: 
     assert again == first
     told = json.loads((tmp_path / "run" / "small.json").read_text(encoding="utf-8"))
     assert told == {run: {key: found[key] for key in found if key != "model"} for run, found in first.items()}
+    assert told["float32"]["aligner"]["utterances"] == told["int4"]["aligner"]["utterances"] == 12
+    for name in ("int8", "int4"):
+        with Recognizer.load(tmp_path / "run" / f"small-{name}.pte") as recognizer:
+            assert recognizer.info["aligns"] == 1
     corpus = read_corpus(str(tiny_corpus), "train")
     for name in ("small-float32.pt", "small-int8.pte", "small-int4.pte"):
         result = evaluate(load_model(tmp_path / "run" / name), corpus, 0, lines.append)
         assert result["utterances"] == len(corpus.utterances)
     _, held, _ = read_training_sets((str(tiny_corpus),), options)
     assert_files_are_what_they_claim(tmp_path / "run", first, Corpus("held out", "dev", tuple(held), ()))
+
+
+def times_of(phones: list[str]) -> list[tuple[str, float, float]]:
+    """Of an utterance of the tiny corpus."""
+    return [(phone, round(0.15 * place, 2), round(0.15 * (place + 1), 2)) for place, phone in enumerate(phones)]
 
 
 def assert_files_are_what_they_claim(folder: Path, told: dict[str, dict[str, Any]], dev: Corpus) -> None:
