@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
@@ -44,6 +45,7 @@ def main() -> None:
     link(build, models, work / "all.apk", work / "keep.pro")
     link(build, [int8], work / "int8.apk")
     shrink(build, tools, work)
+    refuse_newer_attributes(HERE / "app/src/main/res", Path(tools["oldest"]))
     refuse_newer_calls(newer_calls(tools, work / "shrunk.jar"), HERE / "guarded.txt")
     dex(tools, work)
     for name in ("int8", "all"):
@@ -128,6 +130,20 @@ def refuse_newer_calls(calls: set[str], guarded: Path) -> None:
         sys.exit(
             "calls newer than Android 8.0; guard each by Build.VERSION.SDK_INT, then list it:\n" + "\n".join(new + gone)
         )
+
+
+def refuse_newer_attributes(resources: Path, oldest: Path) -> None:
+    """Of styles and drawings that the oldest Android reads: those of folders without a version, such as values-v28."""
+    with zipfile.ZipFile(oldest) as jar:
+        known = jar.read("android/R$attr.class")  # its names stand there in UTF-8, each behind a tag and its length
+    faults = []
+    for path in sorted(resources.glob("*/*.xml")):
+        if not re.search(r"-v\d+$", path.parent.name):
+            names = set(re.findall(r"\bandroid:(\w+)(?==|\">)", path.read_text(encoding="utf-8")))
+            newer = sorted(name for name in names if b"\1" + struct.pack(">H", len(name)) + name.encode() not in known)
+            faults += [f"  {path.relative_to(resources)}: android:{name}" for name in newer]
+    if faults:
+        sys.exit("attributes newer than Android 8.0; move each to a folder of its version:\n" + "\n".join(faults))
 
 
 def dex(tools: dict[str, str], work: Path) -> None:

@@ -24,7 +24,7 @@ EXPORTED = [
     ("android.intent.action.SEND", "android.intent.category.DEFAULT", "audio/*"),
 ]
 """What other apps may start: action, category, type."""
-SDKS = {"minSdkVersion": "26", "targetSdkVersion": "35"}
+SDKS = {"minSdkVersion": "26", "targetSdkVersion": "36"}
 
 
 def main() -> None:

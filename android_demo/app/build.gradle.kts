@@ -1,27 +1,51 @@
 import org.jetbrains.kotlin.gradle.dsl.JvmTarget
+import javax.inject.Inject
 
 plugins {
     alias(libs.plugins.android.application)
     alias(libs.plugins.kotlin.android)
 }
 
-// The app's models: int8, int4 and the tiny one in int8, as prepare.py takes them.
-val copyModels = tasks.register<Copy>("copyModels") {
-    from(rootDir.resolve("../models")) {
-        include("*-int8.pte", "*-int4.pte")
-        exclude("*-tiny-int4.pte")
+/** Puts models into the app's assets, and nothing else: one that was renamed does not stay there. */
+abstract class ModelAssets @Inject constructor(private val files: FileSystemOperations) : DefaultTask() {
+    @get:InputFiles
+    @get:PathSensitive(PathSensitivity.NAME_ONLY)
+    abstract val models: ConfigurableFileCollection
+
+    @get:OutputDirectory
+    abstract val assets: DirectoryProperty
+
+    @TaskAction
+    fun copy() {
+        files.sync {
+            from(models)
+            into(assets.dir("models"))
+        }
     }
-    into(layout.buildDirectory.dir("modelAssets/models"))
+}
+
+// int8, int4 and the tiny one in int8, as prepare.py takes them.
+val modelAssets = tasks.register<ModelAssets>("modelAssets") {
+    models.from(
+        fileTree(rootDir.resolve("../models")) {
+            include("*-int8.pte", "*-int4.pte")
+            exclude("*-tiny-int4.pte")
+        },
+    )
+}
+
+androidComponents {
+    onVariants { it.sources.assets?.addGeneratedSourceDirectory(modelAssets, ModelAssets::assets) }
 }
 
 // resources.sh reads the lines `name = value` for builds without Gradle.
 android {
     namespace = "org.tetraphone.demo"
-    compileSdk = 35
+    compileSdk = 36
     defaultConfig {
         applicationId = "org.tetraphone.demo"
         minSdk = 26
-        targetSdk = 35
+        targetSdk = 36
         versionCode = 1
         versionName = "0.1"
         testInstrumentationRunner = "androidx.test.runner.AndroidJUnitRunner"
@@ -39,7 +63,6 @@ android {
         sourceCompatibility = JavaVersion.VERSION_1_8
         targetCompatibility = JavaVersion.VERSION_1_8
     }
-    sourceSets["main"].assets.srcDir(layout.buildDirectory.dir("modelAssets"))
     sourceSets["test"].kotlin.srcDir("../testing/runner")
     sourceSets["test"].resources.srcDir("../testing/resources")
     testOptions {
@@ -60,10 +83,6 @@ kotlin {
     compilerOptions {
         jvmTarget = JvmTarget.JVM_1_8
     }
-}
-
-tasks.named("preBuild") {
-    dependsOn(copyModels)
 }
 
 dependencies {

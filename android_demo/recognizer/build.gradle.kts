@@ -7,7 +7,7 @@ plugins {
 
 android {
     namespace = "org.tetraphone"
-    compileSdk = 35
+    compileSdk = 36
     ndkVersion = "27.2.12479018"
     defaultConfig {
         minSdk = 26
@@ -17,10 +17,14 @@ android {
         }
         externalNativeBuild {
             cmake {
+                targets += "tetraphone_jni"
                 arguments += "-DANDROID_STL=c++_static"
                 // Offline: a folder with ExecuTorch's sources, which CMake otherwise fetches.
                 val executorch = providers.gradleProperty("executorch").orNull
                 if (executorch != null) arguments += "-DFETCHCONTENT_SOURCE_DIR_EXECUTORCH=$executorch"
+                // `direct` needs neither ExecuTorch nor the tools that it is built by.
+                val engine = providers.gradleProperty("engine").orNull
+                if (engine != null) arguments += "-DTETRAPHONE_ENGINES=$engine"
             }
         }
     }

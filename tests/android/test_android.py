@@ -22,7 +22,7 @@ N: android=http://schemas.android.com/apk/res/android (line=2)
     A: package="org.tetraphone.demo" (Raw: "org.tetraphone.demo")
       E: uses-sdk (line=3)
         A: http://schemas.android.com/apk/res/android:minSdkVersion(0x0101020c)=26
-        A: http://schemas.android.com/apk/res/android:targetSdkVersion(0x01010270)=35
+        A: http://schemas.android.com/apk/res/android:targetSdkVersion(0x01010270)=36
       E: uses-permission (line=4)
         A: http://schemas.android.com/apk/res/android:name(0x01010003)="android.permission.RECORD_AUDIO" (Raw: "…")
       E: application (line=6)
@@ -58,7 +58,7 @@ def test_good_manifest_has_no_fault() -> None:
     ("old", "new", "fault"),
     [
         ("RECORD_AUDIO", "INTERNET", "asks for the permissions"),
-        ("=35", "=34", "targetSdkVersion is 34"),
+        ("=36", "=35", "targetSdkVersion is 35"),
         ("=26", "=21", "minSdkVersion is 21"),
         ("action.SEND", "action.VIEW", "is open to other apps"),
         ("(0x010104ea)=false", "(0x010104ea)=true", "extracts"),
@@ -129,6 +129,22 @@ def test_calls_newer_than_the_oldest_android_must_be_listed(tmp_path: Path) -> N
         build_apk.refuse_newer_calls({"a: method x()", "b: method y()", "c: method z()"}, guarded)
     with pytest.raises(SystemExit, match=r"nowhere used: b: method y\(\)"):
         build_apk.refuse_newer_calls({"a: method x()"}, guarded)
+
+
+def test_attributes_newer_than_the_oldest_android_must_have_a_folder_of_their_own(tmp_path: Path) -> None:
+    oldest = tmp_path / "oldest.jar"
+    with zipfile.ZipFile(oldest, "w") as jar:
+        jar.writestr("android/R$attr.class", b"\1\0\4text\1\0\11textColor")
+    style = '<style><item name="android:{}">x</item></style>'
+    for folder, name in (("values", "textColor"), ("values-v28", "newer"), ("drawable", "text")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.xml").write_text(
+            style.format(name) + f'<shape android:{name if name == "text" else "text"}="1"/>'
+        )
+    build_apk.refuse_newer_attributes(tmp_path, oldest)
+    (tmp_path / "values/two.xml").write_text(style.format("newer") + '<shape android:col="1"/>')
+    with pytest.raises(SystemExit, match=r"values/two.xml: android:col\n  values/two.xml: android:newer$"):
+        build_apk.refuse_newer_attributes(tmp_path, oldest)
 
 
 def maven_properties() -> dict[str, str]:

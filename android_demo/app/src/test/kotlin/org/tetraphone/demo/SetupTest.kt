@@ -16,7 +16,7 @@ class SetupTest {
         val app = RuntimeEnvironment.getApplication()
         assertEquals("org.tetraphone.demo", app.packageName)
         assertEquals("Tetraphone", app.getString(R.string.app_name))
-        assertEquals(35, app.applicationInfo.targetSdkVersion)
+        assertEquals(36, app.applicationInfo.targetSdkVersion)
     }
 
     @Test
