@@ -25,6 +25,7 @@ RESULTS = {
     "tetraphone_engine_at": ctypes.c_char_p,
     "tetraphone_recognizer_load": ctypes.c_uint64,
     "tetraphone_recognizer_load_bytes": ctypes.c_uint64,
+    "tetraphone_phone_symbol": ctypes.c_int64,
     "tetraphone_stream_open": ctypes.c_uint64,
     "tetraphone_stream_poll": ctypes.c_int64,
     "tetraphone_stream_provisional": ctypes.c_int64,

@@ -34,7 +34,7 @@ def library_text(room: int, function: Any, *arguments: Any) -> str:
     while True:
         text = ctypes.create_string_buffer(room)
         size = checked(function(*arguments, text, ctypes.c_size_t(room)))
-        if size < room:  # some functions end the text with a 0
+        if size < room:  # else it was cut, with a 0 at its end
             return text.raw[:size].decode("utf-8", "surrogateescape")
         room = size + 1
 

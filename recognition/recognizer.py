@@ -20,7 +20,7 @@ from tetraphone.common.native import failure, int32, library
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 
-from .handle import Handle, checked, path_bytes
+from .handle import Handle, checked, library_text, path_bytes
 from .lexicon import Lexicon
 from .sound_stream import SoundStream
 
@@ -176,9 +176,7 @@ class Recognizer(Handle):
         return cls(library().tetraphone_recognizer_load_bytes(copy, ctypes.c_size_t(len(copy)), path_bytes(Path(name))))
 
     def _symbol(self, index: int) -> str:
-        symbol = ctypes.create_string_buffer(64)
-        checked(library().tetraphone_phone_symbol(self._handle, index, symbol, ctypes.c_size_t(len(symbol))))
-        return symbol.value.decode("utf-8", "replace")
+        return library_text(64, library().tetraphone_phone_symbol, self._handle, ctypes.c_int32(index))
 
     @property
     def sample_rate(self) -> int:

@@ -191,14 +191,17 @@ export class Native {
     }
   }
 
-  /** The texts that a function copies, until it copies none. */
+  /** The text that a function copies into so many bytes, or into as many as it needs. */
+  copied(copy, room = 1024) {
+    const [size, text] = this.withMemory([room], (at) => [this.checked(copy(at, room)), this.text(at)]);
+    return size < room ? text : this.copied(copy, size + 1);
+  }
+
+  /** The texts that a function copies, until one is empty. */
   texts(copy) {
-    const room = 1024;
-    return this.withMemory([room], (at) => {
-      const found = [];
-      while (this.checked(copy(found.length, at, room)) > 0) found.push(this.text(at));
-      return found;
-    });
+    const found = [];
+    for (let text; (text = this.copied((at, room) => copy(found.length, at, room))) !== "";) found.push(text);
+    return found;
   }
 
   /** The phones that one call gives, at most PIECE. */

@@ -5,7 +5,6 @@ import { Native, bytesOf } from "./native.js";
 import { alphabetsOf, formatsOf, written } from "./results.js";
 import { channelsOf, chosen, decoded, interleaved, joined } from "./sound.js";
 
-const SYMBOL_BYTES = 64;
 const BLOCK = 16384;  // frames of a recording that are recognised at a time
 
 // Streams that nobody closed.
@@ -26,10 +25,7 @@ export class Recognizer {
     });
     /** The phone set, in the order of the scores; the blank's score comes before them. */
     this.phones = Array.from({ length: this.info.phones }, (_, index) =>
-      native.withMemory([SYMBOL_BYTES], (at) => {
-        native.checked(native.exports.tetraphone_phone_symbol(this.#handle, index, at, SYMBOL_BYTES));
-        return native.text(at);
-      }));
+      native.copied((at, room) => native.exports.tetraphone_phone_symbol(this.#handle, index, at, room)));
   }
 
   /** The model at an address, or of these bytes (ArrayBuffer, typed array, Blob). */

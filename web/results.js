@@ -46,12 +46,7 @@ export function written(native, { recording = "", duration, phones, problems = [
         view.setUint32(result + 8, recordingAt, true);
         view.setFloat64(result + 16, duration, true);
         [tier, 1, list, problems.length].forEach((value, i) => view.setUint32(result + 24 + 4 * i, value, true));
-        const write = (text, capacity) => native.checked(
-          native.exports.tetraphone_format_result(result, formatAt, alphabetAt, first ? 1 : 0, text, capacity));
-        const size = write(0, 0);
-        return native.withMemory([size], (text) => {
-          write(text, size);
-          return new TextDecoder().decode(native.bytes(text, size).slice());
-        });
+        return native.copied((text, room) =>
+          native.exports.tetraphone_format_result(result, formatAt, alphabetAt, first ? 1 : 0, text, room));
       }));
 }

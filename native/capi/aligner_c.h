@@ -55,7 +55,7 @@ int tetraphone_alignment_seconds(tetraphone_handle alignment, double* seconds);
 
 /* The number of the text's words. */
 int64_t tetraphone_alignment_words(tetraphone_handle alignment);
-/* Copies one, cut to `capacity` with its final 0, and returns its length, that 0 not counted. */
+/* One of them. */
 int64_t tetraphone_alignment_word(tetraphone_handle alignment, size_t index, char* text, size_t capacity);
 
 /* Copies the first provisional phones, at most `capacity`, and returns how many; they stay. */
@@ -72,7 +72,7 @@ int64_t tetraphone_alignment_all_words(tetraphone_handle alignment, tetraphone_a
 int64_t tetraphone_alignment_all_phones(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
                                         size_t capacity);
 int tetraphone_alignment_fit(tetraphone_handle alignment, double* fit, int32_t* fits);
-/* Copies the index-th problem as tetraphone_alignment_word does a word; returns 0 behind the last. */
+/* The index-th problem; 0 and nothing behind the last. */
 int64_t tetraphone_alignment_problem(tetraphone_handle alignment, size_t index, char* text, size_t capacity);
 
 #ifdef __cplusplus

@@ -16,10 +16,9 @@ int tetraphone_lexicon_close(uint64_t lexicon);
 int64_t tetraphone_lexicon_words(uint64_t lexicon);
 
 /* The pronunciations of a word in small letters, the usual one first, a line each: phones with stress between blanks.
- * Copies them, cut to `capacity` with their final 0, and returns their length, that 0 not counted; nothing where the
- * lexicon lacks the word. */
+ * Nothing where the lexicon lacks the word. */
 int64_t tetraphone_lexicon_find(uint64_t lexicon, const char* word, char* lines, size_t capacity);
-/* What its spelling says, in the same way; nothing where a letter is unknown or no phone is heard. */
+/* What its spelling says; nothing where a letter is unknown or no phone is heard. */
 int64_t tetraphone_lexicon_guess(uint64_t lexicon, const char* word, char* line, size_t capacity);
 
 #ifdef __cplusplus

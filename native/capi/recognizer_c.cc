@@ -1,7 +1,5 @@
 #include "recognizer_c.h"
 
-#include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -20,6 +18,7 @@ namespace {
 
 using tetraphone::Checked;
 using tetraphone::CheckSize;
+using tetraphone::CopyText;
 using tetraphone::Error;
 using tetraphone::ErrorCode;
 using tetraphone::Fail;
@@ -149,19 +148,15 @@ TETRAPHONE_C_ABI int tetraphone_recognizer_info(tetraphone_handle recognizer, te
   });
 }
 
-TETRAPHONE_C_ABI int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol,
-                                             size_t capacity) {
-  return With(Recognizers(), recognizer, [&](const Recognizer& found) {
+TETRAPHONE_C_ABI int64_t tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol,
+                                                 size_t capacity) {
+  return With(Recognizers(), recognizer, [&](const Recognizer& found) -> std::int64_t {
     const std::vector<std::string>& phones = found.info().phones;
-    if (index < 0 || static_cast<std::size_t>(index) >= phones.size() || capacity == 0) {
+    if (index < 0 || static_cast<std::size_t>(index) >= phones.size()) {
       return Fail(
           {ErrorCode::kInvalidArgument, "phone " + std::to_string(index) + " of " + std::to_string(phones.size())});
     }
-    const std::string& text = phones[static_cast<std::size_t>(index)];
-    const std::size_t count = std::min(capacity - 1, text.size());
-    std::memcpy(symbol, text.data(), count);
-    symbol[count] = '\0';
-    return 0;
+    return CopyText(phones[static_cast<std::size_t>(index)], symbol, capacity);
   });
 }
 

@@ -3,6 +3,9 @@
  * Recognisers and streams are numbers, never 0. A number that was closed, or never given out, is an error, not a crash:
  * closing while another thread is in a call is safe. A call that fails returns a negative error code (-ErrorCode of
  * result.h) or 0 for a handle; tetraphone_error() then says what is wrong, for the calling thread's last failed call.
+ *
+ * A function that takes the room for a text and its `capacity`, at least 1, copies the text in UTF-8, cut to that many
+ * bytes with its final 0, and returns its length, that 0 not counted: `capacity` or more means that it was cut.
  */
 
 #ifndef TETRAPHONE_RECOGNIZER_C_H_
@@ -89,8 +92,7 @@ int tetraphone_choose_engine(const char* name);
 tetraphone_handle tetraphone_recognizer_load(const char* path);
 tetraphone_handle tetraphone_recognizer_load_bytes(const uint8_t* data, size_t size, const char* name);
 int tetraphone_recognizer_info(tetraphone_handle recognizer, tetraphone_model_info* info);
-/* Copies the symbol, cut to `capacity` with its final 0. */
-int tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol, size_t capacity);
+int64_t tetraphone_phone_symbol(tetraphone_handle recognizer, int32_t index, char* symbol, size_t capacity);
 /* Streams of it go on living. */
 int tetraphone_recognizer_close(tetraphone_handle recognizer);
 

@@ -1,6 +1,5 @@
 #include "results_c.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,7 +9,7 @@
 #include "../recognizer/settings.h"
 #include "../results/alphabet.h"
 #include "../results/formats.h"
-#include "errors.h"
+#include "handles.h"
 
 using tetraphone::Checked;
 using tetraphone::Failure;
@@ -37,15 +36,14 @@ TETRAPHONE_C_ABI int tetraphone_alphabet_phone_at(size_t index, const char** arp
 
 namespace {
 
-// The size of the text that `make` gives, or an error's code; the text is copied where it fits.
+// Copies the text that `make` gives; its length, or an error's code.
 template <typename Make>
 int64_t Copied(char* text, size_t capacity, Make make) {
   int64_t size = 0;
   const int code = Checked([&]() -> Failure {
     const Result<std::string> made = make();
     if (!made) return made.error();
-    if (made->size() <= capacity) std::memcpy(text, made->data(), made->size());
-    size = static_cast<int64_t>(made->size());
+    size = tetraphone::CopyText(*made, text, capacity);
     return std::nullopt;
   });
   return code < 0 ? code : size;

@@ -50,13 +50,12 @@ const char* tetraphone_alphabet_at(size_t index);
 /* The table of the alphabets: 1 and a phone in both, or 0 behind the last. */
 int tetraphone_alphabet_phone_at(size_t index, const char** arpabet, const char** ipa);
 
-/* Writes the result as text, without a final 0, if it has at most `capacity` bytes; returns how many it has. `first`:
- * whether it begins a file; a format that joins leaves its header out elsewhere. */
+/* The result as text. `first`: whether it begins a file; a format that joins leaves its header out elsewhere. */
 int64_t tetraphone_format_result(const tetraphone_result* result, const char* format, const char* alphabet, int first,
                                  char* text, size_t capacity);
 
 /* What results depend on besides the recordings (recognizer/settings.h), for the file tetraphone.json in a folder of
- * them. `model` is the name of a file. Copies the text if it has at most `capacity` bytes; returns how many it has. */
+ * them. `model` is the name of a file. */
 int64_t tetraphone_settings_text(const char* model, const tetraphone_stream_options* options, const char* alphabet,
                                  char* text, size_t capacity);
 

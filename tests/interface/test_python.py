@@ -17,10 +17,11 @@ import pytest
 import soundfile
 
 import tetraphone
+from tetraphone.common.models import DEFAULT, find_model
 from tetraphone.common.native import failure, library
 from tetraphone.recognition.engine import choose_engine
-from tetraphone.recognition.lexicon import Lexicon
-from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.recognition.lexicon import SHIPPED, Lexicon
+from tetraphone.recognition.recognizer import Recognizer, StreamOptions
 from tetraphone.sound.audio import Samples
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
@@ -249,6 +250,33 @@ def test_a_null_is_an_error_of_the_c_abi() -> None:
     ):
         assert call() < 0
         assert "null" in str(failure())
+
+
+@pytest.mark.parametrize("function", ["phone_symbol", "lexicon_find", "lexicon_guess", "settings_text"])
+def test_a_text_of_the_c_abi_is_cut_with_its_final_zero(function: str) -> None:
+    options = StreamOptions().native(False, False)
+    load = {"phone": library().tetraphone_recognizer_load, "lexicon": library().tetraphone_lexicon_load}
+    file = {"phone": find_model(DEFAULT), "lexicon": SHIPPED}
+    kind = function.partition("_")[0]
+    handle = ctypes.c_uint64(load[kind](os.fsencode(file[kind]))) if kind in load else None
+    arguments = {
+        "phone_symbol": (handle, 3),
+        "lexicon_find": (handle, b"speech"),
+        "lexicon_guess": (handle, b"speech"),
+        "settings_text": (os.fsencode(find_model(DEFAULT)), ctypes.byref(options), b"arpabet"),
+    }
+
+    def asked(room: int) -> tuple[int, bytes]:
+        text = ctypes.create_string_buffer(b"?" * 4096, 4096)
+        call = getattr(library(), f"tetraphone_{function}")
+        return call(*arguments[function], text, ctypes.c_size_t(room)), text.raw
+
+    size, whole = asked(4096)
+    assert (size > 0, whole[size:]) == (True, b"\0" + b"?" * (4095 - size))
+    for room in (1, size, size + 1):
+        assert asked(room) == (size, whole[: room - 1] + b"\0" + b"?" * (4096 - room))
+    assert asked(0)[0] < 0
+    assert "no room for the text" in str(failure())
 
 
 def test_a_channel_of_an_array_by_any_whole_number(sound: tuple[Samples, int], model: tetraphone.Model) -> None:

@@ -132,8 +132,8 @@ jdoubleArray Info(JNIEnv* env, jobject, jlong recognizer) {
 
 jbyteArray Symbol(JNIEnv* env, jobject, jlong recognizer, jint index) {
   char symbol[64];
-  const int code = tetraphone_phone_symbol(Handle(recognizer), index, symbol, sizeof symbol);
-  return Checked(env, code) < 0 ? nullptr : Bytes(env, symbol);
+  const std::int64_t size = tetraphone_phone_symbol(Handle(recognizer), index, symbol, sizeof symbol);
+  return Checked(env, size) < 0 ? nullptr : Bytes(env, symbol);
 }
 
 // Item `index` of an array of texts; null stays null.
