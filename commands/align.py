@@ -17,7 +17,7 @@ from .options.recordings import OfRecordings
 from .options.shared import keep_inputs
 
 if TYPE_CHECKING:
-    from tetraphone.evaluation.results_folder import Job
+    from tetraphone.evaluation.batch import Job
 
 RESULTS = 1
 """Another number whenever the same model, text and options give other results."""

@@ -3,8 +3,6 @@
 import argparse
 import functools
 import io
-import json
-import logging
 import operator
 import sys
 import warnings
@@ -71,7 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
             # Names of files may be any bytes. Windows' pipes have the encoding of old, which lacks the letters of IPA.
             stream.reconfigure(encoding="utf-8" if sys.platform == "win32" else None, errors="backslashreplace")
     warnings.filterwarnings("ignore", module=r"(executorch|torchao|torch)\..*")
-    logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except InputError as error:
@@ -105,6 +102,8 @@ def _run(arguments: list[str]) -> int:
         return 0
     with flushed_output():
         if command.json:
+            import json  # here: what prints text does not wait for it
+
             print(json.dumps(result))
         else:
             print_result(result)

@@ -43,7 +43,7 @@ class Recognize(OfRecordings):
     decoding: StreamOptions = field(default_factory=StreamOptions)
 
     def run(self) -> dict[str, Any] | None:
-        from tetraphone.evaluation.results_folder import Job
+        from tetraphone.evaluation.batch import Job
 
         self.check()
         path = self.model_file()

@@ -5,7 +5,6 @@ import errno
 import functools
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -237,6 +236,8 @@ else:
 
 def revision() -> str:
     """The git revision of the source tree that this code runs from, '-dirty' if changed, or 'unknown'."""
+    import subprocess  # here: recognition does not wait for it
+
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tetraphone.common.errors import InputError
 from tetraphone.recognition.results import Result
 
-from .results_folder import Job, Results
+if TYPE_CHECKING:
+    from .results_folder import Results
 
 SOUND = frozenset(
     {".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".aifc", ".au", ".snd", ".caf", ".w64", ".rf64"}
@@ -21,6 +23,17 @@ UNDECODED = frozenset({".3gp", ".aac", ".amr", ".m4a", ".mka", ".mp4", ".webm", 
 """Endings of recordings that are not decoded here; native/command/files.cc has both sets."""
 WAITING = 4
 """Recordings a thread that are handed out ahead."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A recording to recognise."""
+
+    recording: Path
+    place: Path
+    """Of its result in a folder of results, without a suffix."""
+    text: str | None = None
+    """What is said in it, where that is known; the result depends on it too."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +121,7 @@ def _below(folder: Path, faults: list[str], undecoded: list[Path]) -> Iterator[P
 
 
 def outcomes(
-    jobs: Iterable[Job], work: Callable[[Job], Result], threads: int, results: Results | None = None
+    jobs: Iterable[Job], work: Callable[[Job], Result], threads: int, results: "Results | None" = None
 ) -> Iterator[Outcome]:
     """The outcomes of recordings, in their order; with `results` each result is written there, whole or not at all.
 
@@ -136,7 +149,7 @@ def outcomes(
                 future.cancel()
 
 
-def _outcome(job: Job, work: Callable[[Job], Result], results: Results | None) -> Outcome:
+def _outcome(job: Job, work: Callable[[Job], Result], results: "Results | None") -> Outcome:
     try:
         source = None if results is None else results.source(job)
         result = work(job)

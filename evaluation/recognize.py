@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tetraphone.common.phones import TimedPhone
-from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.model import LoadedModel, recognize_recording
 from tetraphone.recognition.results import Recognition
+
+if TYPE_CHECKING:
+    from tetraphone.recognition.aligner import Aligner, Alignment, Stretch
 
 
 def recognize(path: Path, model: LoadedModel, plot: Path | None = None, channel: int | None = None) -> Recognition:
@@ -21,14 +24,16 @@ def recognize(path: Path, model: LoadedModel, plot: Path | None = None, channel:
 
 def align(
     path: Path,
-    aligner: Aligner,
-    stretches: Sequence[Stretch],
+    aligner: "Aligner",
+    stretches: "Sequence[Stretch]",
     plot: Path | None = None,
     *,
     phones: bool = False,
     channel: int | None = None,
-) -> Alignment:
+) -> "Alignment":
     """As `recognition.aligner.align_recording`, with a PNG to draw: the spectrogram, the phones and words under it."""
+    from tetraphone.recognition.aligner import align_recording  # here: who recognises does not wait for it
+
     energies = plot is not None
     found, heard = align_recording(path, aligner, stretches, phones=phones, channel=channel, energies=energies)
     if plot is not None:

@@ -17,6 +17,8 @@ from tetraphone.common.errors import InputError, check_types
 from tetraphone.common.files import append, kept_folder, remove_partial
 from tetraphone.recognition.results import Format, Result, path_from, write_result
 
+from .batch import Job
+
 SETTINGS = "tetraphone.json"
 """In a folder of results: what they depend on besides the recordings."""
 RECORDINGS = "tetraphone.recordings"
@@ -24,17 +26,6 @@ RECORDINGS = "tetraphone.recordings"
 PIECE = 1 << 20
 """Bytes of a recording that are read at a time."""
 MEND = "name another folder, or give --overwrite to make them anew"
-
-
-@dataclass(frozen=True)
-class Job:
-    """A recording to recognise."""
-
-    recording: Path
-    place: Path
-    """Of its result in a folder of results, without a suffix."""
-    text: str | None = None
-    """What is said in it, where that is known; the result depends on it too."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples
 from tetraphone.sound.levels import level_fault
 
-from .aligner import Alignment, Stretch, align_recording
 from .model import from_program, recognize_recording
 from .recognizer import Recognizer, Stream, StreamOptions
 from .results import Recognition
+
+if TYPE_CHECKING:
+    from .aligner import Alignment
 
 Recording = str | PathLike[str] | Samples
 """A file, or samples: floats in [−1, 1], [frames] or [frames, channels]."""
@@ -185,7 +187,7 @@ class Model:
         phones: str | Iterable[str] | None = None,
         dictionary: str | PathLike[str] | None = None,
         channel: int | None = None,
-    ) -> Alignment:
+    ) -> "Alignment":
         """Where each word and phone of a known text is in a whole recording.
 
         Args:
@@ -201,6 +203,8 @@ class Model:
                 has no speech, or ends before the text does.
         """
         own = None if dictionary is None else Path(dictionary)
+        from .aligner import Stretch, align_recording  # here: who recognises does not wait for it
+
         with self.recognizer.aligner(dictionary=own) as aligner:
             if isinstance(recording, str | PathLike):
                 _check_rate(recording, rate)
@@ -282,7 +286,7 @@ def align(
     dictionary: str | PathLike[str] | None = None,
     model: str | PathLike[str] | None = None,
     channel: int | None = None,
-) -> Alignment:
+) -> "Alignment":
     """Where each word and phone of a known text is; for several recordings, `load` the model once. See `load` and
     `Model.align`."""
     with load(model) as loaded:

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tetraphone.common.phones import TIME_DIGITS, TimedPhone
 from tetraphone.sound.audio import Samples, open_sound
-from tetraphone.sound.features import Frames
 
 from .recognizer import Recognizer, StreamOptions
 from .results import Recognition
+
+if TYPE_CHECKING:
+    from tetraphone.sound.features import Frames
 
 MOST_FRAMES = 2**15
 """Frames of a spectrogram that are kept, more than a picture has columns; 5 minutes at 10 ms."""
@@ -24,7 +27,7 @@ class ModelOutput:
     phones: list[TimedPhone]
     frames: int
     """Network frames of the recording."""
-    energies: Frames
+    energies: "Frames"
     """Log-mel energies [frames, bands] for a spectrogram, see `BoundedSpectrogram`; may be empty if not asked for."""
     hop: float
     """Seconds from one frame of `energies` to the next."""
@@ -104,7 +107,7 @@ class BoundedSpectrogram:
         self._rest: Frames | None = None
         """Frames that do not fill a group yet."""
 
-    def add(self, energies: Frames) -> None:
+    def add(self, energies: "Frames") -> None:
         """Takes the next frames [frames, bands]."""
         rows = energies if self._rest is None else np.concatenate([self._rest, energies])
         if not rows.shape[1]:

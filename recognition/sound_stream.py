@@ -1,16 +1,18 @@
 """What streams of a recogniser and of an aligner have in common (native/recognizer/sound_stream.h)."""
 
 import ctypes
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import int32, library
 from tetraphone.sound.audio import Samples
-from tetraphone.sound.features import Frames
 
 from .handle import Handle, checked
+
+if TYPE_CHECKING:
+    from tetraphone.sound.features import Frames
 
 PIECE = 256
 """Items that one call of the library returns at most."""
@@ -65,11 +67,11 @@ class SoundStream(Handle):
         checked(self._call("seconds", ctypes.byref(seconds)))
         return seconds.value
 
-    def bands(self) -> Frames:
+    def bands(self) -> "Frames":
         """Log-mel energies [frames, bands] since the last call."""
         return self._floats("bands", self._bands)
 
-    def scores(self) -> Frames:
+    def scores(self) -> "Frames":
         """Unnormalised scores [network frames, phones + 1] since the last call, blank first."""
         return self._floats("scores", len(self._phones) + 1)
 
@@ -89,7 +91,7 @@ class SoundStream(Handle):
         items = (kind * PIECE)()
         return items[: checked(self._call(function, items, ctypes.c_size_t(PIECE)))]
 
-    def _floats(self, function: str, width: int) -> Frames:
+    def _floats(self, function: str, width: int) -> "Frames":
         found = [np.empty(0, np.float32)]
         while True:
             buffer = np.empty(PIECE * width, np.float32)  # whole frames, so that threads may take turns

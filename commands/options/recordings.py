@@ -18,7 +18,8 @@ from .arguments import flag
 from .shared import check_suffix, keep_inputs
 
 if TYPE_CHECKING:
-    from tetraphone.evaluation.results_folder import Job, Results
+    from tetraphone.evaluation.batch import Job
+    from tetraphone.evaluation.results_folder import Results
 
 
 MOST_JOBS = 256

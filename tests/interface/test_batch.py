@@ -15,7 +15,8 @@ import pytest
 from tetraphone.commands.main import main
 from tetraphone.common.errors import InputError
 from tetraphone.evaluation import batch
-from tetraphone.evaluation.results_folder import RECORDINGS, Job, Output, results_folder
+from tetraphone.evaluation.batch import Job
+from tetraphone.evaluation.results_folder import RECORDINGS, Output, results_folder
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
 
