@@ -40,9 +40,13 @@ RESULTS = {
     "tetraphone_lexicon_guess": ctypes.c_int64,
     "tetraphone_aligner_open": ctypes.c_uint64,
     "tetraphone_alignment_open": ctypes.c_uint64,
+    "tetraphone_alignment_open_stretches": ctypes.c_uint64,
     **{
         f"tetraphone_alignment_{name}": ctypes.c_int64
-        for name in ("words", "word", "provisional", "poll", "bands", "scores", "all_words", "all_phones", "problem")
+        for name in (
+            *("words", "word", "fault", "provisional", "poll", "bands", "scores"),
+            *("all_words", "all_phones", "problem"),
+        )
     },
 }
 """What functions of the library return that do not return an int."""

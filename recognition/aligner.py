@@ -12,17 +12,21 @@ native/aligner/aligner.h documents it.
 """
 
 import ctypes
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TIME_DIGITS
 from tetraphone.sound.audio import Samples, open_sound
+from tetraphone.sound.levels import level_fault
 
 from .handle import Handle, checked, library_text, path_bytes
 from .lexicon import Lexicon
@@ -89,6 +93,8 @@ class Alignment(Result):
     """Whether the text is likely to be what was said."""
     problems: tuple[str, ...] = ()
     """What to know of it: words that were guessed or do not fit, a recording that is cut; without a full stop."""
+    failed: int = 0
+    """Stretches of it that could not be aligned; problems say why."""
 
     @property
     def phones(self) -> tuple[AlignedPhone, ...]:
@@ -127,6 +133,31 @@ class Alignment(Result):
         }
 
 
+class _Stretch(ctypes.Structure):
+    _fields_ = (
+        ("text", ctypes.c_char_p),
+        ("size", ctypes.c_size_t),
+        ("start", ctypes.c_double),
+        ("end", ctypes.c_double),
+    )
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a recording, and what is said there."""
+
+    text: str
+    start: float = 0.0
+    """Seconds."""
+    end: float = math.inf
+    """Seconds; infinite: the end of the recording."""
+
+    def native(self) -> _Stretch:
+        """As the library has it."""
+        content = self.text.encode("utf-8", "surrogatepass")
+        return _Stretch(content, len(content), self.start, self.end)
+
+
 class _Phone(ctypes.Structure):
     _fields_ = (
         ("index", ctypes.c_int32),
@@ -158,7 +189,7 @@ class Aligner(Handle):
         self.phones, self.bands, self.hop = recognizer.phones, recognizer.bands, recognizer.hop
 
     @staticmethod
-    def given(text: str | None, phones: str | Iterable[str] | None) -> str:
+    def given(text: Any, phones: str | Iterable[str] | None) -> str:
         """The one that is given, in one string. Raises InputError: both are, or neither."""
         if (text is None) == (phones is None):
             raise InputError("give either a text or phones")
@@ -168,9 +199,10 @@ class Aligner(Handle):
 
     def stream(
         self,
-        text: str | None = None,
+        text: "str | Sequence[Stretch] | None" = None,
         *,
         phones: str | Iterable[str] | None = None,
+        spoken: bool = False,
         channel: int | None = None,
         bands: bool = False,
         scores: bool = False,
@@ -178,21 +210,28 @@ class Aligner(Handle):
         """A new stream, for a text or for phones.
 
         Args:
-            text: words; punctuation and capital letters do not matter.
+            text: words; punctuation and capital letters do not matter. Or stretches of the sound, one behind another,
+                with what is said in each; those that cannot be aligned are `AlignmentStream.faults`, unless all are.
             phones: of the model's phone set, between blanks or one by one; "|" stands where there may be silence.
+            spoken: whether the texts of stretches are phones.
             channel: the one to hear, counted from 0; by default the mean of all.
             bands, scores: whether the stream keeps frames for `AlignmentStream.bands` and `scores` to return.
 
         Raises:
-            InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's.
+            InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's; a
+                stretch has no length, or begins before the end of the one before it.
         """
-        content = self.given(text, phones).encode("utf-8", "surrogatepass")
+        if isinstance(text, Sequence) and not isinstance(text, str) and phones is None:
+            stretches = text
+        else:
+            stretches, spoken = [Stretch(self.given(text, phones))], text is None
         options = empty("alignment_option")
         checked(library().tetraphone_default_alignment_options(ctypes.byref(options)))
-        options.phones, options.keep_bands, options.keep_scores = text is None, bands, scores
+        options.phones, options.keep_bands, options.keep_scores = spoken, bands, scores
         options.channel = options.channel if channel is None else channel
-        size = ctypes.c_size_t(len(content))
-        handle = library().tetraphone_alignment_open(self._handle, content, size, ctypes.byref(options))
+        rows = (_Stretch * len(stretches))(*(stretch.native() for stretch in stretches))
+        size = ctypes.c_size_t(len(stretches))
+        handle = library().tetraphone_alignment_open_stretches(self._handle, rows, size, ctypes.byref(options))
         if not handle:
             raise failure()
         return AlignmentStream(handle, self.phones, self.bands)
@@ -204,7 +243,9 @@ class Aligner(Handle):
         with self.stream(text, phones=phones) as stream:
             stream.accept(samples, rate)
             stream.finish()
-            return stream.aligned("samples")
+            found = stream.aligned("samples")
+        fault = level_fault(np.asarray(samples, np.float32))
+        return replace(found, problems=(f"the array {fault}", *found.problems)) if fault else found
 
 
 class AlignmentStream(SoundStream):
@@ -215,12 +256,17 @@ class AlignmentStream(SoundStream):
     @property
     def words(self) -> tuple[str, ...]:
         """Those of the text, in capital letters."""
-        count = checked(self._call("words"))
-        return tuple(self._text("word", index) for index in range(count))
+        size = checked(self._call("words"))
+        return tuple(self._text("word", index) for index in range(size))
 
     def poll(self) -> list[AlignedPhone]:
         """New final phones, which no later sound can change; each is returned once."""
         return [*map(self._phone, self._handed("poll", _Phone))]
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Which stretches cannot be aligned, and why."""
+        return tuple(self._texts("fault"))
 
     def provisional(self) -> list[AlignedPhone]:
         """The phones that would follow if the text were said so far; they may change."""
@@ -240,35 +286,28 @@ class AlignmentStream(SoundStream):
             words.append(AlignedWord(text, own[0].start, own[-1].end, own, fit, bool(word.fits), bool(word.guessed)))
         fit, fits = ctypes.c_double(), ctypes.c_int32()
         checked(self._call("fit", ctypes.byref(fit), ctypes.byref(fits)))
-        told: list[str] = []
-        while problem := self._text("problem", len(told)):
-            told.append(problem)
-        seconds = round(self.seconds, TIME_DIGITS)
-        return Alignment(recording, seconds, tuple(words), round(fit.value, FIT_DIGITS), bool(fits.value), tuple(told))
+        seconds, whole = round(self.seconds, TIME_DIGITS), round(fit.value, FIT_DIGITS)
+        problems = *self.faults, *self._texts("problem")
+        return Alignment(recording, seconds, tuple(words), whole, bool(fits.value), problems, len(self.faults))
 
     def _all(self, function: str, kind: type[Any]) -> list[Any]:
-        count = checked(self._call(function, None, ctypes.c_size_t(0)))
-        items = (kind * count)()
-        checked(self._call(function, items, ctypes.c_size_t(count)))
+        size = checked(self._call(function, None, ctypes.c_size_t(0)))
+        items = (kind * size)()
+        checked(self._call(function, items, ctypes.c_size_t(size)))
         return list(items)
 
     def _text(self, function: str, index: int) -> str:
         return library_text(ROOM, self._call, function, ctypes.c_size_t(index))
 
+    def _texts(self, function: str) -> Iterator[str]:
+        for index in count():
+            if not (text := self._text(function, index)):
+                return
+            yield text
+
     def _phone(self, item: Any) -> AlignedPhone:
         start, end = round(item.start, TIME_DIGITS), round(item.end, TIME_DIGITS)
         return AlignedPhone(self._phones[item.index], start, end, round(item.fit, FIT_DIGITS), item.word)
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A part of a recording, and what is said there."""
-
-    text: str
-    start: float = 0.0
-    """Seconds."""
-    end: float | None = None
-    """Seconds; None: the end of the recording."""
 
 
 def align_recording(
@@ -284,7 +323,7 @@ def align_recording(
 
     Args:
         path: a file or a pipe; "-" is standard input.
-        stretches: in order, one behind another; of several, one whose words are not found is a problem.
+        stretches: in order, one behind another, see `Aligner.stream`.
         phones: whether the texts are phones, see `Aligner.stream`.
         channel: the channel to hear, counted from 0; by default the mean of all.
         energies: whether the spectrogram is wanted.
@@ -293,93 +332,19 @@ def align_recording(
         InputError: the recording cannot be read or lacks the channel, a text cannot be said, or no words are found.
     """
     spectrogram = BoundedSpectrogram(aligner.hop)
-    parts, problems = [], []
     with open_sound(path, channel) as sound:
-        every = sound.blocks()
-        if energies:
-            every = _shown(every, sound.rate, aligner, spectrogram)
-        for stretch, blocks in zip(stretches, _cut(every, sound.rate, stretches), strict=True):
-            try:
-                parts.append(_part(blocks, sound.rate, aligner, stretch, phones))
-            except InputError as error:
-                if len(stretches) == 1:
-                    raise InputError(f"{path}: {error}") from error
-                problems.append(f"from {stretch.start:.2f} s on, {error}")
-            for _ in blocks:
-                pass  # what is left of them
-        if not parts:
-            raise InputError(f"{path}: {problems[0]}")
-    told = *(told for told in (sound.fault, sound.unchecked, sound.levels) if told), *problems
-    return _joined(str(path), round(sound.seconds, TIME_DIGITS), parts, told), spectrogram
-
-
-def _cut(blocks: Iterator[Samples], rate: int, stretches: Sequence[Stretch]) -> Iterator[Iterator[Samples]]:
-    """The samples of each stretch, in one pass over all; take them before the next stretch's."""
-    at, rest = 0, next(blocks, None)
-
-    def until(end: int | None) -> Iterator[Samples]:
-        nonlocal at, rest
-        while rest is not None and (end is None or at < end):
-            piece = rest if end is None else rest[: end - at]
-            at, rest = at + len(piece), rest[len(piece) :] if len(piece) < len(rest) else next(blocks, None)
-            yield piece
-
-    for number, stretch in enumerate(stretches):
-        for _ in until(round(stretch.start * rate)):
-            pass
-        yield until(None if stretch.end is None else round(stretch.end * rate))
-        if number == len(stretches) - 1:
-            for _ in until(None):
-                pass
-
-
-def _shown(
-    blocks: Iterator[Samples], rate: int, aligner: Aligner, spectrogram: BoundedSpectrogram
-) -> Iterator[Samples]:
-    """The same samples, whose energies go into the spectrogram, whatever is said."""
-    with aligner.stream(phones=aligner.phones[0], bands=True) as stream:
-        for block in blocks:
-            stream.accept(block, rate)
-            spectrogram.add(stream.bands())
-            yield block
-        with suppress(InputError):
-            stream.finish()
-        spectrogram.add(stream.bands())
-
-
-def _part(blocks: Iterator[Samples], rate: int, aligner: Aligner, stretch: Stretch, phones: bool) -> Alignment:
-    text, spoken = (None, stretch.text) if phones else (stretch.text, None)
-    with aligner.stream(text, phones=spoken) as stream:
-        for block in blocks:
-            stream.accept(block, rate)
-        stream.finish()
-        found = stream.aligned("")
-    return found if stretch.start == 0 else _moved(found, stretch.start)
-
-
-def _moved(part: Alignment, seconds: float) -> Alignment:
-    """The same so much later."""
-
-    def later(item: Any) -> Any:
-        start, end = (round(time + seconds, TIME_DIGITS) for time in (item.start, item.end))
-        return replace(item, start=start, end=end)
-
-    words = (replace(later(word), phones=tuple(map(later, word.phones))) for word in part.words)
-    return replace(part, words=tuple(words))
-
-
-def _joined(recording: str, seconds: float, parts: Sequence[Alignment], problems: tuple[str, ...]) -> Alignment:
-    """The alignment of a recording from those of its stretches."""
-    words: list[AlignedWord] = []
-    for part in parts:
-        before = len(words)
-        for word in part.words:
-            own = tuple(replace(phone, word=phone.word + before) for phone in word.phones)
-            words.append(replace(word, phones=own))
-    length = sum(part.duration for part in parts)
-    fit = round(sum(part.fit * part.duration for part in parts) / length, FIT_DIGITS)
-    told = (*problems, *(problem for part in parts for problem in part.problems))
-    return Alignment(recording, seconds, tuple(words), fit, all(part.fits for part in parts), told)
+        try:
+            with aligner.stream(stretches, spoken=phones, bands=energies) as stream:
+                for block in sound.blocks():
+                    stream.accept(block, sound.rate)
+                    spectrogram.add(stream.bands())
+                stream.finish()
+                spectrogram.add(stream.bands())
+                found = stream.aligned(str(path))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    told = (problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem)
+    return replace(found, problems=(*told, *found.problems)), spectrogram
 
 
 @cache

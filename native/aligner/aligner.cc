@@ -1,13 +1,14 @@
 #include "aligner.h"
 
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "../common/words.h"
 #include "../lexicon/text.h"
 #include "../recognizer/sound_stream.h"
+#include "course.h"
 #include "head.h"
-#include "search.h"
-#include "timeline.h"
 
 namespace tetraphone {
 namespace {
@@ -18,16 +19,29 @@ constexpr std::int64_t kLeastSpeech = 10;
 
 Error Unaligned(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
 
+std::string InSeconds(double seconds) { return Text(seconds, "%.2f") + " s"; }
+
+// "from 1.20 to 2.30 s".
+std::string Place(const Stretch& stretch) {
+  return "from " + (std::isinf(stretch.end) ? InSeconds(stretch.start) + " on"
+                                            : Text(stretch.start, "%.2f") + " to " + InSeconds(stretch.end));
+}
+
+double SubFrame(const ModelInfo& info) { return info.frame_shift / static_cast<double>(kSubFrames); }
+
 }  // namespace
 
 struct AlignmentStream::State final : SoundStream {
   State(std::shared_ptr<const Model> of, std::unique_ptr<Network> network, AlignmentHead reads,
-        std::shared_ptr<const AlignmentGraph> graph, const AlignmentOptions& options)
+        std::shared_ptr<const AlignmentGraph> graph, std::vector<Stretch> within, std::vector<std::string> left_out,
+        const AlignmentOptions& options)
       : SoundStream(std::move(of), std::move(network),
                     {options.channel, options.keep_bands, options.keep_scores, true}),
         head(std::move(reads)),
         search(std::move(graph), model()->info().phones.size() + 1),
-        timeline(model()->info()) {}
+        timeline(model()->info()),
+        stretches(std::move(within)),
+        faults(std::move(left_out)) {}
 
   Failure Take(const float* x, const float*, const float* hidden, std::size_t frames) override {
     return head.Accept(x, hidden, frames, [this](const float* scores) { search.Accept(scores); });
@@ -37,18 +51,22 @@ struct AlignmentStream::State final : SoundStream {
     if (Failure failure = head.Finish([this](const float* scores) { search.Accept(scores); })) return failure;
     if (search.frames() == 0) return Unaligned("there is no sound; give a recording in which the text is said");
     if (search.frames() < graph().least_frames()) {
-      const double shift = model()->info().frame_shift / static_cast<double>(kSubFrames);
-      return Unaligned("the text takes " + Text(static_cast<double>(graph().least_frames()) * shift, "%.2f") +
-                     " s at least, and the sound has " + Text(seconds(), "%.2f") +
-                     " s; give the text of this sound alone");
+      const double least = static_cast<double>(graph().least_frames()) * SubFrame(model()->info());
+      return Unaligned("the text takes " + InSeconds(least) + " at least, and the sound has " + InSeconds(seconds()) +
+                       "; give the text of this sound alone");
     }
     if (search.speech_frames() < kLeastSpeech) {
       return Unaligned("there is no speech in the sound; give a recording in which the text is said");
     }
     const bool complete = search.Finish();
     Keep();
+    if (!complete && graph().end() != kNoEnd) {
+      return Unaligned("a text is said " + Place(stretches.back()) + ", and the sound has " + InSeconds(seconds()) +
+                       "; give the stretches of this sound");
+    }
     if (!complete) {
-      const auto word = static_cast<std::size_t>(segments.empty() ? 0 : graph().units()[segments.back().unit].word);
+      const std::size_t last = course.segments.empty() ? 0 : course.segments.back().unit;
+      const auto word = static_cast<std::size_t>(graph().units()[last].word);
       return Unaligned("the text is not what is said, or goes on where the sound ends, at " +
                        Shown(graph().words()[word].text) + ", word " + std::to_string(word + 1) + " of " +
                        std::to_string(graph().words().size()) + "; give the text of this sound alone");
@@ -62,30 +80,39 @@ struct AlignmentStream::State final : SoundStream {
     head.Reset();
     search.Reset();
     timeline.Reset();
-    segments.clear();
-    score = 0;
+    course = {};
     given = 0;
     done = false;
   }
 
   std::size_t OwnHeapBytes() const override {
     return sizeof(AlignmentStream) + sizeof *this - sizeof search + head.heap_bytes() + search.heap_bytes() +
-           graph().heap_bytes() + tetraphone::HeapBytes(segments, timeline.spans());
+           graph().heap_bytes() + tetraphone::HeapBytes(course.segments, course.unknown, timeline.spans(), stretches);
   }
 
   // Takes what became final.
   void Keep() {
     for (const Segment& segment : search.Take()) {
-      score += segment.score;
-      if (graph().units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
-      segments.push_back(segment);
-      timeline.Add(segment.from, segment.to);
+      const AlignmentGraph::Unit& unit = graph().units()[segment.unit];
+      course.score += segment.score;
+      if (unit.phone >= 0) {
+        course.segments.push_back(segment);
+        timeline.Add(segment.from, segment.to, Within(unit));
+      } else if (unit.phone == AlignmentGraph::kFiller && !graph().Between(static_cast<std::size_t>(unit.word))) {
+        course.unknown.push_back({timeline.At(segment.from), timeline.At(segment.to)});
+      }
     }
+  }
+
+  // Where the word of a phone is said.
+  Span Within(const AlignmentGraph::Unit& unit) const {
+    const Stretch& stretch = stretches[graph().WindowOf(static_cast<std::size_t>(unit.word))];
+    return {stretch.start, stretch.end};
   }
 
   std::vector<AlignedPhone> Poll() {
     if (!done) Keep();
-    const std::size_t end = done ? segments.size() : timeline.Settled(seconds());
+    const std::size_t end = done ? course.segments.size() : timeline.Settled(seconds());
     std::vector<AlignedPhone> phones;
     for (; given < end; ++given) phones.push_back(PhoneAt(given));
     return phones;
@@ -94,23 +121,26 @@ struct AlignmentStream::State final : SoundStream {
   std::vector<AlignedPhone> Provisional() const {
     std::vector<AlignedPhone> phones;
     if (done) return phones;
-    for (std::size_t i = given; i < segments.size(); ++i) phones.push_back(PhoneAt(i));
+    for (std::size_t i = given; i < course.segments.size(); ++i) phones.push_back(PhoneAt(i));
     Timeline rest = timeline.Rest();
     for (const Segment& segment : search.Provisional()) {
-      if (graph().units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
-      rest.Add(segment.from, segment.to);
+      const AlignmentGraph::Unit& unit = graph().units()[segment.unit];
+      if (unit.phone < 0) continue;
+      rest.Add(segment.from, segment.to, Within(unit));
       phones.push_back(Placed(segment, rest.spans().back(), graph(), model()->info()));
     }
     return phones;
   }
 
   AlignedPhone PhoneAt(std::size_t index) const {
-    return Placed(segments[index], timeline.spans()[index], graph(), model()->info());
+    return Placed(course.segments[index], timeline.spans()[index], graph(), model()->info());
   }
 
   Result<Alignment> All() const {
     if (!done) return Unaligned("the stream is not finished; finish it first");
-    return AlignmentOf(segments, timeline.spans(), score, search.frames(), graph(), model()->info());
+    Alignment alignment = AlignmentOf(course, timeline, search.frames(), graph(), model()->info());
+    alignment.faults = faults;
+    return alignment;
   }
 
   const AlignmentGraph& graph() const { return search.graph(); }
@@ -118,10 +148,11 @@ struct AlignmentStream::State final : SoundStream {
   AlignmentHead head;
   AlignmentSearch search;
   Timeline timeline;
-  std::vector<Segment> segments;  // of phones, final ones
-  double score = 0;               // of all that is final
-  std::size_t given = 0;          // of them by Poll
-  bool done = false;              // all of the text was found
+  const std::vector<Stretch> stretches;  // one for each of the graph's windows
+  const std::vector<std::string> faults;
+  Course course;          // what is final
+  std::size_t given = 0;  // of its phones by Poll
+  bool done = false;      // all of the text was found
 };
 
 AlignmentStream::AlignmentStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -139,6 +170,7 @@ Result<std::vector<float>> AlignmentStream::TakeBands() { return state_->TakeBan
 Result<std::vector<float>> AlignmentStream::TakeScores() { return state_->TakeScores(); }
 
 const std::vector<SpokenWord>& AlignmentStream::Words() const { return state_->graph().words(); }
+const std::vector<std::string>& AlignmentStream::Faults() const { return state_->faults; }
 
 Result<std::vector<AlignedPhone>> AlignmentStream::Poll() {
   return state_->Locked([&] { return state_->Poll(); });
@@ -166,20 +198,64 @@ Result<Aligner> Aligner::Make(const Recognizer& recognizer, std::shared_ptr<cons
 
 Result<std::shared_ptr<AlignmentStream>> Aligner::NewStream(const std::string& text,
                                                             const AlignmentOptions& options) const {
+  return NewStream(std::vector<Stretch>{{text}}, options);
+}
+
+// The words of a stretch.
+Result<std::vector<SpokenWord>> Aligner::Read(const Stretch& stretch, const Window& window, bool phones) const {
+  auto words = phones ? vocabulary_->ReadPhones(stretch.text) : vocabulary_->Read(stretch.text);
+  if (!words || window.end == kNoEnd) return words;
+  std::int64_t least = 0;
+  for (const SpokenWord& word : *words) least += AlignmentGraph::LeastPhones(word);
+  if (least <= window.end - window.begin) return words;
+  const double sub_frame = SubFrame(info());
+  return Unaligned("the text takes " + InSeconds(static_cast<double>(least) * sub_frame) +
+                   " at least, and it is to be said in " + InSeconds(stretch.end - stretch.start) +
+                   "; give the stretch in which it is said");
+}
+
+Result<std::shared_ptr<AlignmentStream>> Aligner::NewStream(const std::vector<Stretch>& stretches,
+                                                            const AlignmentOptions& options) const {
   return Guarded([&]() -> Result<std::shared_ptr<AlignmentStream>> {
 #define TETRAPHONE_CHECK(kind, name, ...) \
   if (Failure failure = CheckOption(#name, options.name)) return *failure;
     TETRAPHONE_SOUND_OPTIONS(TETRAPHONE_CHECK)
 #undef TETRAPHONE_CHECK
-    auto words = options.phones ? vocabulary_->ReadPhones(text) : vocabulary_->Read(text);
-    if (!words) return words.error();
+    const GraphOptions how;
+    const Timeline timeline(info());
+    std::vector<SpokenWord> words;
+    std::vector<Window> windows;
+    std::vector<Stretch> kept;
+    std::vector<std::string> faults;
+    double last = 0;
+    for (const Stretch& stretch : stretches) {
+      if (!(stretch.start >= last && stretch.end > stretch.start)) {
+        return Unaligned("a text is said " + Place(stretch) + ", and one before it up to " + InSeconds(last) +
+                         "; give stretches that have a length and follow one another");
+      }
+      last = stretch.end;
+      Window window{words.size(), 0, timeline.Nearest(stretch.start),
+                    std::isinf(stretch.end) ? kNoEnd : timeline.Nearest(stretch.end)};
+      const std::int64_t before = windows.empty() ? 0 : windows.back().end;
+      if (window.begin - before < how.least_silence) window.begin = before;
+      auto read = Read(stretch, window, options.phones);
+      if (!read) {
+        faults.push_back(stretches.size() == 1 ? read.error().message : Place(stretch) + ": " + read.error().message);
+        continue;
+      }
+      window.words = read->size();
+      words.insert(words.end(), std::make_move_iterator(read->begin()), std::make_move_iterator(read->end()));
+      windows.push_back(window);
+      kept.push_back({"", stretch.start, stretch.end});
+    }
+    if (words.empty()) return Unaligned(faults.empty() ? "there is no text; give what is said" : faults.front());
     auto network = Network::Make(model_);
     if (!network) return network.error();
     Result<AlignmentHead> head = AlignmentHead::Make(model_);
     if (!head) return head.error();
-    auto graph = std::make_shared<const AlignmentGraph>(*std::move(words), GraphOptions{});
-    auto state = std::make_unique<AlignmentStream::State>(model_, *std::move(network), *std::move(head),
-                                                          std::move(graph), options);
+    auto graph = std::make_shared<const AlignmentGraph>(std::move(words), how, std::move(windows));
+    auto state = std::make_unique<AlignmentStream::State>(model_, *std::move(network), *std::move(head), std::move(graph),
+                                                          std::move(kept), std::move(faults), options);
     return std::shared_ptr<AlignmentStream>(new AlignmentStream(std::move(state)));
   });
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,15 @@ struct AlignmentOptions {
   TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_MEMBER)
 };
 
+// A part of a recording, and what is said there.
+struct Stretch {
+  std::string text;
+  double start = 0;  // seconds
+  double end = std::numeric_limits<double>::infinity();
+};
+
+struct Window;  // graph.h
+
 class AlignmentStream {
  public:
   ~AlignmentStream();
@@ -49,6 +59,8 @@ class AlignmentStream {
 
   // The words of the text, before anything is heard.
   const std::vector<SpokenWord>& Words() const;
+  // Stretches that cannot be aligned, and why; their words are left out.
+  const std::vector<std::string>& Faults() const;
   // Phones that nothing to come can change, each given once, in order.
   Result<std::vector<AlignedPhone>> Poll();
   // Phones that would follow if the text were said so far; they may change.
@@ -73,6 +85,10 @@ class Aligner {
 
   // For a text in UTF-8, or for phones (AlignmentOptions::phones): see lexicon/vocabulary.h.
   Result<std::shared_ptr<AlignmentStream>> NewStream(const std::string& text, const AlignmentOptions& options) const;
+  // For texts that are said each within its stretch, one behind another. Those that cannot be said are faults, unless
+  // all of them are.
+  Result<std::shared_ptr<AlignmentStream>> NewStream(const std::vector<Stretch>& stretches,
+                                                     const AlignmentOptions& options) const;
 
   const ModelInfo& info() const { return model_->info(); }
   std::size_t heap_bytes() const { return sizeof *this + vocabulary_->heap_bytes(); }
@@ -80,6 +96,7 @@ class Aligner {
  private:
   Aligner(std::shared_ptr<const Model> model, std::shared_ptr<const Vocabulary> vocabulary)
       : model_(std::move(model)), vocabulary_(std::move(vocabulary)) {}
+  Result<std::vector<SpokenWord>> Read(const Stretch& stretch, const Window& window, bool phones) const;
 
   std::shared_ptr<const Model> model_;
   std::shared_ptr<const Vocabulary> vocabulary_;

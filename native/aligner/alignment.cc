@@ -4,8 +4,7 @@
 
 #include "../common/words.h"
 #include "../lexicon/text.h"
-#include "search.h"
-#include "timeline.h"
+#include "course.h"
 
 namespace tetraphone {
 namespace {
@@ -17,6 +16,8 @@ namespace {
 constexpr double kLeastFit = -1.1;
 constexpr double kLeastFitAround = -1.6;
 constexpr std::size_t kAround = 2;  // words on each side
+// Seconds of what is said that the text lacks, at least, for the result to say so.
+constexpr double kLeastUnknown = 0.5;
 // Words or stretches that a sentence names.
 constexpr std::size_t kNamed = 5;
 
@@ -26,6 +27,9 @@ std::string Named(const std::vector<std::string>& names) {
   return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more" : text;
 }
 
+// "1.20 to 2.30 s".
+std::string Between(const Span& span) { return Text(span.start, "%.2f") + " to " + Text(span.end, "%.2f") + " s"; }
+
 // "'THE' to 'END' (1.20 to 2.30 s)": words that do not fit, in a row.
 std::vector<std::string> Strange(const std::vector<AlignedWord>& words) {
   std::vector<std::string> stretches;
@@ -34,8 +38,8 @@ std::vector<std::string> Strange(const std::vector<AlignedWord>& words) {
     if (words[first].fits) continue;
     while (last + 1 < words.size() && !words[last + 1].fits) ++last;
     const std::string to = last == first ? "" : " to " + Shown(words[last].text);
-    stretches.push_back(Shown(words[first].text) + to + " (" + Text(words[first].start, "%.2f") + " to " +
-                        Text(words[last].end, "%.2f") + " s)");
+    const Span span{words[first].start, words[last].end};
+    stretches.push_back(Shown(words[first].text) + to + " (" + Between(span) + ")");
     first = last;
   }
   return stretches;
@@ -51,7 +55,7 @@ void Judge(const std::vector<std::int64_t>& lengths, std::vector<AlignedWord>* w
       length += lengths[k];
     }
     AlignedWord& word = (*words)[i];
-    word.fits = word.fit >= kLeastFit || score >= kLeastFitAround * static_cast<double>(length);
+    word.fits = word.fits && (word.fit >= kLeastFit || score >= kLeastFitAround * static_cast<double>(length));
   }
 }
 
@@ -67,17 +71,18 @@ AlignedPhone Placed(const Segment& segment, const Span& span, const AlignmentGra
           segment.score / static_cast<double>(segment.end - segment.first)};
 }
 
-Alignment AlignmentOf(const std::vector<Segment>& segments, const std::vector<Span>& spans, double score,
-                      std::int64_t frames, const AlignmentGraph& graph, const ModelInfo& info) {
+Alignment AlignmentOf(const Course& course, const Timeline& timeline, std::int64_t frames, const AlignmentGraph& graph,
+                      const ModelInfo& info) {
+  const std::vector<Segment>& segments = course.segments;
+  const std::vector<Span>& spans = timeline.spans();
   Alignment alignment;
-  alignment.fit = score / static_cast<double>(frames);
-  alignment.fits = alignment.fit >= kLeastFit;
+  alignment.fit = course.score / static_cast<double>(frames);
   std::vector<std::string> guessed;
   std::vector<std::int64_t> lengths;
   for (std::size_t i = 0; i < segments.size();) {
     const std::int32_t index = graph.units()[segments[i].unit].word;
     const SpokenWord& spoken = graph.words()[static_cast<std::size_t>(index)];
-    AlignedWord word{spoken.text, spoken.guessed, i, 0, spans[i].start, 0, 0, true};
+    AlignedWord word{spoken.text, spoken.guessed, i, 0, spans[i].start, 0, 0, !segments[i].skipped};
     std::int64_t length = 0;
     for (; i < segments.size() && graph.units()[segments[i].unit].word == index; ++i) {
       alignment.phones.push_back(Placed(segments[i], spans[i], graph, info));
@@ -92,6 +97,9 @@ Alignment AlignmentOf(const std::vector<Segment>& segments, const std::vector<Sp
     if (word.guessed) guessed.push_back(Shown(word.text));
   }
   Judge(lengths, &alignment.words);
+  const auto fitting = std::count_if(alignment.words.begin(), alignment.words.end(),
+                                     [](const AlignedWord& word) { return word.fits; });
+  alignment.fits = alignment.fit >= kLeastFit && 2 * static_cast<std::size_t>(fitting) >= alignment.words.size();
   std::sort(guessed.begin(), guessed.end());
   guessed.erase(std::unique(guessed.begin(), guessed.end()), guessed.end());
   if (!guessed.empty()) {
@@ -100,9 +108,18 @@ Alignment AlignmentOf(const std::vector<Segment>& segments, const std::vector<Sp
   }
   if (!alignment.fits) {
     alignment.problems.push_back("the text does not fit the sound; check that it is what is said there");
-  } else if (const std::vector<std::string> strange = Strange(alignment.words); !strange.empty()) {
+    return alignment;
+  }
+  if (const std::vector<std::string> strange = Strange(alignment.words); !strange.empty()) {
     alignment.problems.push_back("the sound does not fit " + Named(strange) +
                                  "; check that the text is what is said there");
+  }
+  std::vector<std::string> unknown;
+  for (const Span& span : course.unknown) {
+    if (span.end - span.start >= kLeastUnknown) unknown.push_back(Between(span));
+  }
+  if (!unknown.empty()) {
+    alignment.problems.push_back("the text lacks what is said from " + Named(unknown) + "; check that it is complete");
   }
   return alignment;
 }

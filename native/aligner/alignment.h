@@ -12,8 +12,10 @@
 namespace tetraphone {
 
 class AlignmentGraph;  // graph.h
+struct Course;         // course.h
 struct Segment;        // search.h
 struct Span;           // timeline.h
+class Timeline;
 
 // A phone of the text: of the pronunciation that was said, where a word has several.
 struct AlignedPhone {
@@ -35,7 +37,8 @@ struct AlignedWord {
   double start;        // of its first phone
   double end;          // of its last
   double fit;          // the mean over its sub-frames
-  bool fits;           // whether it, with the words around it, is likely to have been said there
+  bool fits;           // whether it, with the words around it, is likely to have been said there; false where it was
+                       // skipped
 };
 
 struct Alignment {
@@ -44,13 +47,14 @@ struct Alignment {
   double fit;                         // the mean over all sub-frames, silences included
   bool fits;                          // whether the text is likely to be what was said
   std::vector<std::string> problems;  // what to know of it: words that were guessed, that do not fit
+  std::vector<std::string> faults;    // stretches that could not be aligned, and why
 };
 
 // A phone of the graph that was found there.
 AlignedPhone Placed(const Segment& segment, const Span& span, const AlignmentGraph& graph, const ModelInfo& info);
 
-// Of a whole text: its phones' segments, and where they are; of `frames` sub-frames the score of the best way.
-Alignment AlignmentOf(const std::vector<Segment>& segments, const std::vector<Span>& spans, double score,
-                      std::int64_t frames, const AlignmentGraph& graph, const ModelInfo& info);
+// Of a whole text; its phones are where the timeline says, of `frames` sub-frames.
+Alignment AlignmentOf(const Course& course, const Timeline& timeline, std::int64_t frames, const AlignmentGraph& graph,
+                      const ModelInfo& info);
 
 }  // namespace tetraphone

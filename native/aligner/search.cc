@@ -9,12 +9,17 @@ namespace tetraphone {
 namespace {
 
 constexpr std::size_t kRecords = 4096;  // beside twice those that are needed, before the rest is cleared away
+constexpr int kBeyond = 5;              // sub-frames by which a window may end behind the sound
 
 }  // namespace
 
 AlignmentSearch::AlignmentSearch(std::shared_ptr<const AlignmentGraph> graph, std::size_t outputs,
                                  const SearchOptions& options)
-    : graph_(std::move(graph)), options_(options), gaps_(outputs), gaps_before_(outputs), states_(graph_->states()) {
+    : graph_(std::move(graph)),
+      options_(options),
+      gaps_(outputs + 1),
+      gaps_before_(outputs + 1),
+      states_(graph_->states()) {
   Reset();
 }
 
@@ -25,15 +30,22 @@ void AlignmentSearch::Reset() {
   kept_ = 1;
   final_.clear();
   frames_ = speech_frames_ = 0;
-  finished_ = false;
+  finished_ = complete_ = false;
 }
 
 void AlignmentSearch::Accept(const float* scores) {
   if (finished_) return;
   gaps_.swap(gaps_before_);
-  const float* greatest = std::max_element(scores, scores + gaps_.size());
+  const std::size_t outputs = gaps_.size() - 1;
+  const float* greatest = std::max_element(scores, scores + outputs);
   speech_frames_ += greatest != scores;
-  for (std::size_t i = 0; i < gaps_.size(); ++i) gaps_[i] = static_cast<double>(scores[i]) - *greatest;
+  for (std::size_t i = 0; i < outputs; ++i) gaps_[i + 1] = static_cast<double>(scores[i]) - *greatest;
+  gaps_[0] = std::max(gaps_[1], -graph_->filler_gap());
+  Advance();
+}
+
+// By a sub-frame, whose gaps are known.
+void AlignmentSearch::Advance() {
   const std::size_t reach = graph_->Reach(frames_ == 0 ? AlignmentGraph::kStart : end_ - 1);
   end_ = std::max(end_, reach + 1);
   Prune(Step() - options_.beam);
@@ -65,8 +77,8 @@ double AlignmentSearch::Boundary(std::int32_t before, std::size_t unit) const {
   const double edge = static_cast<double>(frames_);
   const std::int32_t other = records_[static_cast<std::size_t>(before)].unit;
   if (other < 0) return edge;
-  const auto left = static_cast<std::size_t>(graph_->units()[static_cast<std::size_t>(other)].phone + 1);
-  const auto right = static_cast<std::size_t>(graph_->units()[unit].phone + 1);
+  const auto left = static_cast<std::size_t>(graph_->units()[static_cast<std::size_t>(other)].phone + kGaps);
+  const auto right = static_cast<std::size_t>(graph_->units()[unit].phone + kGaps);
   const double ahead = std::max(gaps_before_[left] - gaps_before_[right], 0.0);
   const double behind = std::max(gaps_[right] - gaps_[left], 0.0);
   return ahead + behind > 0 ? edge - 0.5 + ahead / (ahead + behind) : edge;
@@ -78,19 +90,16 @@ double AlignmentSearch::Step() {
   double best = kNever;
   for (std::size_t index = end_; index-- > begin_;) {
     const AlignmentGraph::Unit& unit = graph_->units()[index];
-    const double gap = gaps_[static_cast<std::size_t>(unit.phone + 1)];
-    State* state = states_.data() + unit.first;
-    const State entering = Entering(index);
-    std::size_t last = unit.states - 1;
-    const State& moved = last == 0 ? entering : state[last - 1];
-    if (moved.score > state[last].score) state[last] = moved;
-    state[last].score += gap;
-    best = std::max(best, state[last].score);
-    for (; last > 0; --last) {
-      State& next = state[last - 1];
-      next = last == 1 ? entering : state[last - 2];
-      next.score += gap;
-      best = std::max(best, next.score);
+    const double gap = GapOf(unit);
+    // States before this one come too late for what must follow.
+    const std::int64_t in_time = static_cast<std::int64_t>(unit.states) - (unit.latest - frames_);
+    State* states = states_.data() + unit.first;
+    for (std::size_t i = unit.states; i-- > 0;) {
+      const State moved = i > 0 ? states[i - 1] : frames_ < unit.earliest ? State{} : Entering(index);
+      State& state = states[i];
+      if (i + 1 < unit.states || moved.score > state.score) state = moved;
+      state.score = static_cast<std::int64_t>(i) < in_time ? kNever : state.score + gap;
+      best = std::max(best, state.score);
     }
   }
   return best;
@@ -111,7 +120,7 @@ void AlignmentSearch::Prune(double threshold) {
       }
       ++alive_;
       if (state->record >= 0) continue;
-      const double score = state->score - gaps_[static_cast<std::size_t>(unit.phone + 1)];
+      const double score = state->score - GapOf(unit);
       const std::int32_t from = -1 - state->record;
       records_.push_back({from, static_cast<std::int32_t>(index), frames_, Boundary(from, index), score});
       state->record = static_cast<std::int32_t>(records_.size() - 1);
@@ -158,32 +167,51 @@ AlignmentSearch::State AlignmentSearch::Best(bool final) const {
   return best;
 }
 
+// A segment, or those of the phones of a word that is skipped.
+void AlignmentSearch::Add(const Segment& segment, std::vector<Segment>* segments) const {
+  const AlignmentGraph::Unit& unit = graph_->units()[segment.unit];
+  if (unit.skips == 0) return segments->push_back(segment);
+  const std::int64_t frames = segment.end - segment.first, phones = std::min<std::int64_t>(unit.states, frames);
+  for (std::int64_t i = 0; i < phones; ++i) {
+    const std::int64_t first = segment.first + frames * i / phones, end = segment.first + frames * (i + 1) / phones;
+    const double score = segment.score * static_cast<double>(end - first) / static_cast<double>(frames);
+    segments->push_back({unit.skips + static_cast<std::size_t>(i), first, end, score,
+                         i == 0 ? segment.from : static_cast<double>(first),
+                         i + 1 == phones ? segment.to : static_cast<double>(end), true});
+  }
+}
+
 // The segments behind the first record up to this one, which ends with the last sub-frame and the way's score.
 void AlignmentSearch::Trace(std::int32_t record, double score, std::vector<Segment>* segments) const {
-  const std::size_t before = segments->size();
+  std::vector<Segment> backwards;
   std::int64_t end = frames_;
   double to = static_cast<double>(end);
   for (std::int32_t at = record; at != 0;) {
     const Record& found = records_[static_cast<std::size_t>(at)];
     const auto unit = static_cast<std::size_t>(found.unit);
-    segments->push_back({unit, found.frame, end, score - found.score, found.boundary, to});
+    backwards.push_back({unit, found.frame, end, score - found.score, found.boundary, to, false});
     end = found.frame;
     to = found.boundary;
     score = found.score + graph_->units()[unit].cost;
     at = found.before;
   }
-  std::reverse(segments->begin() + static_cast<std::ptrdiff_t>(before), segments->end());
+  std::for_each(backwards.rbegin(), backwards.rend(), [&](const Segment& segment) { Add(segment, segments); });
 }
 
 bool AlignmentSearch::Finish() {
-  if (finished_) return true;
-  finished_ = true;
+  if (finished_) return complete_;
   State best = Best(true);
-  const bool complete = best.score != kNever;
-  if (!complete) best = Best(false);
+  for (int i = 0; i < kBeyond && best.score == kNever && graph_->end() != kNoEnd && frames_ < graph_->end(); ++i) {
+    gaps_before_ = gaps_;
+    Advance();
+    best = Best(true);
+  }
+  finished_ = true;
+  complete_ = best.score != kNever;
+  if (!complete_) best = Best(false);
   if (best.score != kNever) Trace(best.record, best.score, &final_);
   if (records_.size() > 1) records_.resize(1);
-  return complete;
+  return complete_;
 }
 
 std::vector<Segment> AlignmentSearch::Provisional() const {
@@ -221,8 +249,9 @@ void AlignmentSearch::Settle() {
     const Record& to = records_[next];
     if (root != 0) {
       const double cost = graph_->units()[static_cast<std::size_t>(to.unit)].cost;
-      final_.push_back({static_cast<std::size_t>(from.unit), from.frame, to.frame, to.score + cost - from.score,
-                        from.boundary, to.boundary});
+      Add({static_cast<std::size_t>(from.unit), from.frame, to.frame, to.score + cost - from.score, from.boundary,
+           to.boundary, false},
+          &final_);
     }
     root = next;
   }

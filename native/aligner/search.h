@@ -21,7 +21,8 @@ struct SearchOptions {
   std::size_t most_states = 4000;
 };
 
-// A unit of the graph that the best way passes.
+// A unit of the graph that the best way passes. A word that it skips is given as the phones of its first pronunciation,
+// as evenly as may be.
 struct Segment {
   std::size_t unit;
   std::int64_t first;  // sub-frame, counted from the start of the sound
@@ -29,6 +30,7 @@ struct Segment {
   double score;        // summed over its sub-frames: of its phone less that of the best phone or silence; at most 0
   double from;         // its boundaries, in sub-frames: near `first` and `end`, where the scores of the phones on both
   double to;           // sides cross
+  bool skipped;        // whether its word is
 };
 
 class AlignmentSearch {
@@ -38,7 +40,8 @@ class AlignmentSearch {
   // A sub-frame's logarithmic likelihoods, [outputs]: silence, then the phones; all finite.
   void Accept(const float* scores);
   // The sound ends: the best way that says all of the text is taken. False if there is none: the text goes on beyond
-  // the sound; what Take() gave stands, and the rest of the best way follows, up to where it came.
+  // the sound; what Take() gave stands, and the rest of the best way follows, up to where it came. A window may end a
+  // little behind the sound: the last sub-frame is repeated then, as often as is needed.
   bool Finish();
   void Reset();
 
@@ -50,6 +53,8 @@ class AlignmentSearch {
   std::int64_t frames() const { return frames_; }
   // Sub-frames at which a phone is likelier than silence.
   std::int64_t speech_frames() const { return speech_frames_; }
+  // States that are reached.
+  std::size_t alive() const { return alive_; }
   const AlignmentGraph& graph() const { return *graph_; }
   // Without the graph; see heap_bytes.h.
   std::size_t heap_bytes() const {
@@ -58,6 +63,7 @@ class AlignmentSearch {
 
  private:
   static constexpr double kNever = -std::numeric_limits<double>::infinity();
+  static constexpr int kGaps = 2;  // before that of the first phone: of filler and silence
 
   // The best way to a state. Scores are less than the best output's in each sub-frame, so that they stay small.
   struct State {
@@ -79,13 +85,16 @@ class AlignmentSearch {
   void Prune(double threshold);
   void PruneMost();
   State Best(bool final) const;
+  void Advance();
+  double GapOf(const AlignmentGraph::Unit& unit) const { return gaps_[static_cast<std::size_t>(unit.phone + kGaps)]; }
+  void Add(const Segment& segment, std::vector<Segment>* segments) const;
   void Trace(std::int32_t record, double score, std::vector<Segment>* segments) const;
   void Settle();
   void Clear(std::size_t root, std::vector<std::int32_t> followers);
 
   std::shared_ptr<const AlignmentGraph> graph_;
   const SearchOptions options_;
-  std::vector<double> gaps_;         // below the greatest score of the sub-frame, by output
+  std::vector<double> gaps_;         // below the greatest score of the sub-frame: of filler, silence, phones
   std::vector<double> gaps_before_;  // of the sub-frame before
   std::vector<State> states_;
   std::size_t begin_ = 0;  // the units that are reached
@@ -98,6 +107,7 @@ class AlignmentSearch {
   std::int64_t frames_ = 0;
   std::int64_t speech_frames_ = 0;
   bool finished_ = false;
+  bool complete_ = false;
 };
 
 }  // namespace tetraphone

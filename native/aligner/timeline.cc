@@ -1,6 +1,7 @@
 #include "timeline.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tetraphone {
 namespace {
@@ -12,11 +13,17 @@ constexpr double kTail = 0.1;
 
 }  // namespace
 
-void Timeline::Add(double from, double to) {
-  const double start = from == 0 ? 0.0 : from * shift_ + offset_;
-  Span span{std::max(start, spans_.empty() ? 0.0 : spans_.back().end), to * shift_ + offset_};
+void Timeline::Add(double from, double to, const Span& within) {
+  const double start = from == 0 ? 0.0 : At(from);
+  Span span{std::max({start, within.start, spans_.empty() ? 0.0 : spans_.back().end}), std::min(At(to), within.end)};
   span.end = std::max(span.end, span.start + kLeast);
   spans_.push_back(span);
+}
+
+std::int64_t Timeline::Nearest(double seconds) const {
+  constexpr double kMost = 1e15;
+  const double place = std::round((seconds - offset_) / shift_);
+  return static_cast<std::int64_t>(std::min(std::max(place, 0.0), kMost));
 }
 
 Timeline Timeline::Rest() const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "../model/model.h"
@@ -10,8 +12,8 @@
 namespace tetraphone {
 
 struct Span {
-  double start;  // seconds
-  double end;
+  double start = 0;  // seconds
+  double end = std::numeric_limits<double>::infinity();
 };
 
 class Timeline {
@@ -20,8 +22,11 @@ class Timeline {
       : shift_(info.frame_shift / static_cast<double>(kSubFrames)), offset_(info.frame_offset + info.align_shift) {}
 
   // Takes the next phone, between two places that are counted in sub-frames. The first sub-frame begins where the sound
-  // does.
-  void Add(double from, double to);
+  // does. A phone that is said within a span does not begin before it, nor end behind it.
+  void Add(double from, double to, const Span& within = {});
+  // The seconds of a place, and the sub-frame that begins nearest to so many seconds.
+  double At(double place) const { return place * shift_ + offset_; }
+  std::int64_t Nearest(double seconds) const;
   // The sound is so many seconds long: phones beyond it move so that all end within it, none without length.
   void Finish(double seconds);
   void Reset() { spans_.clear(); }

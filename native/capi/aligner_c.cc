@@ -31,6 +31,7 @@ using tetraphone::Lexicon;
 using tetraphone::Lock;
 using tetraphone::Recognizer;
 using tetraphone::Result;
+using tetraphone::Stretch;
 using tetraphone::With;
 
 struct OpenAlignment : tetraphone::OpenStream<AlignmentStream, AlignedPhone> {
@@ -89,6 +90,25 @@ std::int64_t Copied(const std::vector<T>& all, Item* items, std::size_t capacity
   return static_cast<std::int64_t>(all.size());
 }
 
+tetraphone_handle Opened(tetraphone_handle aligner, const std::vector<Stretch>& stretches,
+                         const tetraphone_alignment_options* options) {
+  tetraphone_handle handle = 0;
+  With(Aligners(), aligner, [&](const Aligner& found) {
+    if (Failure failure = CheckSize(*options, "tetraphone_alignment_options")) return Fail(*failure);
+    AlignmentOptions how;
+#define TETRAPHONE_CONVERT(kind, name, ...) how.name = static_cast<decltype(how.name)>(options->name);
+    TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_CONVERT)
+#undef TETRAPHONE_CONVERT
+    auto stream = found.NewStream(stretches, how);
+    if (!stream) return Fail(stream.error());
+    auto open = std::make_shared<OpenAlignment>();
+    open->stream = *stream;
+    handle = Alignments().Add(std::move(open));
+    return 0;
+  });
+  return handle;
+}
+
 }  // namespace
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_aligner_open(tetraphone_handle recognizer, uint64_t lexicon,
@@ -130,21 +150,18 @@ TETRAPHONE_C_ABI int tetraphone_default_alignment_options(tetraphone_alignment_o
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open(tetraphone_handle aligner, const char* text, size_t size,
                                                              const tetraphone_alignment_options* options) {
-  tetraphone_handle handle = 0;
-  With(Aligners(), aligner, [&](const Aligner& found) {
-    if (Failure failure = CheckSize(*options, "tetraphone_alignment_options")) return Fail(*failure);
-    AlignmentOptions how;
-#define TETRAPHONE_CONVERT(kind, name, ...) how.name = static_cast<decltype(how.name)>(options->name);
-    TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_CONVERT)
-#undef TETRAPHONE_CONVERT
-    auto stream = found.NewStream(std::string(text, size), how);
-    if (!stream) return Fail(stream.error());
-    auto open = std::make_shared<OpenAlignment>();
-    open->stream = *stream;
-    handle = Alignments().Add(std::move(open));
-    return 0;
-  });
-  return handle;
+  return Opened(aligner, {{std::string(text, size)}}, options);
+}
+
+TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open_stretches(tetraphone_handle aligner,
+                                                                       const tetraphone_stretch* stretches,
+                                                                       size_t count,
+                                                                       const tetraphone_alignment_options* options) {
+  std::vector<Stretch> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all.push_back({std::string(stretches[i].text, stretches[i].size), stretches[i].start, stretches[i].end});
+  }
+  return Opened(aligner, all, options);
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_accept(tetraphone_handle alignment, const float* samples, size_t frames,
@@ -184,6 +201,14 @@ TETRAPHONE_C_ABI int64_t tetraphone_alignment_word(tetraphone_handle alignment, 
     if (index < words.size()) return CopyText(words[index].text, text, capacity);
     return Fail({ErrorCode::kInvalidArgument, "the text has " + std::to_string(words.size()) + " words, and none at " +
                                                   std::to_string(index) + "; count from 0"});
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_fault(tetraphone_handle alignment, size_t index, char* text,
+                                                    size_t capacity) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) -> std::int64_t {
+    const auto& faults = open.stream->Faults();
+    return index < faults.size() ? CopyText(faults[index], text, capacity) : 0;
   });
 }
 

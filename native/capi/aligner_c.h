@@ -18,6 +18,13 @@ typedef struct {
 } tetraphone_alignment_options;
 
 typedef struct {
+  const char* text;
+  size_t size;  /* of the text, bytes */
+  double start; /* seconds */
+  double end;   /* infinite: the end of the sound */
+} tetraphone_stretch;
+
+typedef struct {
   int32_t index; /* of the phone, for tetraphone_phone_symbol */
   int32_t word;  /* of the text, counted from 0 */
   double start;  /* seconds */
@@ -46,6 +53,9 @@ int tetraphone_default_alignment_options(tetraphone_alignment_options* options);
 /* For a text of `size` bytes. */
 tetraphone_handle tetraphone_alignment_open(tetraphone_handle aligner, const char* text, size_t size,
                                             const tetraphone_alignment_options* options);
+/* For texts that are said each within its stretch, one behind another. */
+tetraphone_handle tetraphone_alignment_open_stretches(tetraphone_handle aligner, const tetraphone_stretch* stretches,
+                                                      size_t count, const tetraphone_alignment_options* options);
 int tetraphone_alignment_accept(tetraphone_handle alignment, const float* samples, size_t frames, int32_t rate,
                                 int32_t channels);
 int tetraphone_alignment_finish(tetraphone_handle alignment);
@@ -57,6 +67,9 @@ int tetraphone_alignment_seconds(tetraphone_handle alignment, double* seconds);
 int64_t tetraphone_alignment_words(tetraphone_handle alignment);
 /* One of them. */
 int64_t tetraphone_alignment_word(tetraphone_handle alignment, size_t index, char* text, size_t capacity);
+
+/* The same of the sentences that say which stretches cannot be aligned, and why; returns 0 behind the last. */
+int64_t tetraphone_alignment_fault(tetraphone_handle alignment, size_t index, char* text, size_t capacity);
 
 /* Copies the first provisional phones, at most `capacity`, and returns how many; they stay. */
 int64_t tetraphone_alignment_provisional(tetraphone_handle alignment, tetraphone_aligned_phone* phones,

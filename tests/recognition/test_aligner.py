@@ -14,6 +14,7 @@ from checkpoints import make_checkpoint
 import tetraphone
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
+from tetraphone.evaluation.known_text import stretches_of
 from tetraphone.export.writer import export
 from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.recognizer import Recognizer
@@ -126,8 +127,8 @@ def test_what_cannot_be_aligned_is_named(aligner: Aligner) -> None:
         aligner.stream()
     with pytest.raises(InputError, match="the text is of type int; give a str"):
         aligner.stream(3)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"the text takes .* s at least, and the sound has 0\.10 s"):
-        aligner.align(np.zeros(1600, np.float32), 16000, TEXT)
+    with pytest.raises(InputError, match=r"the text takes .* s at least, and the sound has 0\.03 s"):
+        aligner.align(np.zeros(480, np.float32), 16000, TEXT)
     recording = np.zeros(16000, np.float32)
     recording[:] = 0.1 * np.sin(np.arange(16000))
     with aligner.stream(TEXT, channel=1) as stream, pytest.raises(InputError, match="no channel 1"):
@@ -158,15 +159,25 @@ def test_files_and_samples_are_aligned_alike(recognizer: Recognizer, aligned: Al
 
 
 def test_stretches_of_a_recording_are_aligned_each_in_its_place(aligner: Aligner) -> None:
-    stretches = [Stretch("she", 0.25, 1.0), Stretch("xzq", 1.0, 1.5), Stretch("the shells", 1.5)]
+    stretches = [Stretch("she", 0.25, 1.0), Stretch("xzq", 1.0, 1.5), Stretch("the blorpy", 1.5)]
     found, _ = align_recording(MEASURE, aligner, stretches)
-    assert [word.text for word in found.words] == ["SHE", "THE", "SHELLS"]
-    assert [phone.word for phone in found.phones] == [0, 0, 1, 1, 2, 2, 2, 2]
+    assert [word.text for word in found.words] == ["SHE", "THE", "BLORPY"]
+    assert [phone.word for phone in found.phones][:4] == [0, 0, 1, 1]
     assert 0.25 <= found.words[0].start < found.words[0].end <= 1.0
     assert 1.5 <= found.words[1].start < found.words[2].end <= found.duration == 3.075
-    assert found.problems[0].startswith("from 1.00 s on, the dictionary lacks 'XZQ', and it has no vowel")
-    with pytest.raises(InputError, match=r"measure\.wav: from 0\.00 s on, the text has '1'; write digits"):
-        align_recording(MEASURE, aligner, [Stretch("1", 0, 1), Stretch("2", 1)])
+    assert found.failed == 1
+    assert found.problems[0].startswith("from 1.00 to 1.50 s: the dictionary lacks 'XZQ', and it has no vowel")
+    assert found.problems[1].startswith("the dictionary lacks 'BLORPY', whose sound was guessed")
+    for stretches, says in (
+        ([Stretch("1", 0, 1), Stretch("2", 1)], r"measure\.wav: from 0\.00 to 1\.00 s: the text has '1'; write digits"),
+        (
+            [Stretch("she", 0, 1), Stretch("sells", 4, 5)],
+            r"measure\.wav: a text is said from 4\.00 to 5\.00 s, and the s",
+        ),
+        ([Stretch("she", 0, 1), Stretch("sells", 0.5, 2)], "from 0.50 to 2.00 s, and one before it up to 1.00 s; give"),
+    ):
+        with pytest.raises(InputError, match=says):
+            align_recording(MEASURE, aligner, stretches)
 
 
 def test_what_is_closed_is_gone_and_what_it_made_goes_on(recognizer: Recognizer, aligned: Alignment) -> None:
@@ -200,6 +211,33 @@ def test_the_shipped_model_finds_the_text_and_tells_another_one() -> None:
         for samples in (np.zeros(48000, np.float32), np.full(48000, 1e-4, np.float32)):
             with pytest.raises(InputError, match=r"there is no speech in the sound; give a recording"):
                 model.align(samples, 16000, text=said)
+
+
+def test_words_are_found_again_where_they_were() -> None:
+    said = "She sells sea shells; he thinks of thin ships."
+    with tetraphone.load() as model, model.recognizer.aligner() as aligner:
+        first = model.align(MEASURE, text=said)
+        again, _ = align_recording(MEASURE, aligner, stretches_of(first.to_textgrid(), "first.TextGrid"))
+        assert (again.failed, again.problems) == (0, ())
+        assert [word.text for word in again.words] == [word.text for word in first.words]
+        for word, other in zip(first.words, again.words, strict=True):
+            assert word.start - 1e-6 <= other.start < other.end <= word.end + 1e-6
+        moved = [abs(a.start - b.start) for a, b in zip(first.phones, again.phones, strict=True)]
+        assert max(moved) < 0.03
+        # Words so short that there is a sub-frame for each phone, and one for which there is none.
+        short = [Stretch("she", 0.40, 0.421), Stretch("sells", 0.421, 0.43), Stretch("sea", 0.9, 1.4)]
+        found, _ = align_recording(MEASURE, aligner, short)
+        assert [word.text for word in found.words] == ["SHE", "SEA"]
+        assert found.problems[0].startswith(
+            "from 0.42 to 0.43 s: the text takes 0.04 s at least, and it is to be said in"
+        )
+
+
+def test_an_array_is_checked_for_its_level() -> None:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    with tetraphone.load() as model:
+        found = model.align(samples * 3e4, rate, text="She sells sea shells; he thinks of thin ships.")
+    assert found.problems[0].startswith("the array ")
 
 
 def heap_bytes() -> int:

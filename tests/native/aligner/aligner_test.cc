@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -159,8 +160,8 @@ TEST_F(Aligning, RefusesWhatCannotBeAligned) {
     return failure ? failure->message : "";
   };
   EXPECT_EQ(failed(kPhones, {}), "there is no sound; give a recording in which the text is said");
-  EXPECT_EQ(failed(kPhones, Noise(1000)),
-            "the text takes 0.20 s at least, and the sound has 0.06 s; give the text of this sound alone");
+  EXPECT_EQ(failed(kPhones, Noise(500)),
+            "the text takes 0.05 s at least, and the sound has 0.03 s; give the text of this sound alone");
   auto other = Recognizer::Load(TETRAPHONE_MODELS "/qlstm-int8.pte");
   ASSERT_TRUE(other);
   const std::string fault = Aligner::Make(*other, nullptr, "").error().message;
@@ -174,6 +175,40 @@ TEST_F(Aligning, RefusesWhatCannotBeAligned) {
   EXPECT_EQ(stream->Poll().error().code, ErrorCode::kClosed);
   EXPECT_EQ(stream->Aligned().error().code, ErrorCode::kClosed);
   EXPECT_EQ(stream->Finish()->code, ErrorCode::kClosed);
+}
+
+TEST_F(Aligning, SaysEachTextWithinItsStretch) {
+  AlignmentOptions options;
+  options.phones = true;
+  const auto made = [&](const std::vector<Stretch>& stretches) { return aligner_->NewStream(stretches, options); };
+  const std::vector<Stretch> stretches = {
+      {"SH IY1", 0.1, 0.4}, {"QQ", 0.4, 0.5}, {"HH AE D | Y AO R", 0.5, 0.521}, {"S", 0.6, 0.6005}, {"S UW T", 1.2}};
+  const auto stream = *made(stretches);
+  ASSERT_EQ(stream->Faults().size(), 2u);
+  EXPECT_EQ(stream->Faults()[0].rfind("from 0.40 to 0.50 s: the model has no phone 'QQ'; it has", 0), 0u);
+  EXPECT_EQ(stream->Faults()[1], "from 0.60 to 0.60 s: the text takes 0.00 s at least, and it is to be said in 0.00 s; "
+                                 "give the stretch in which it is said");
+  const std::vector<AlignedPhone> phones = Polled(*stream, Noise(24000), 1600);
+  ASSERT_EQ(phones.size(), 11u);
+  const std::size_t firsts[] = {0, 2, 8, 11}, of[] = {0, 2, 4};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t k = firsts[i]; k < firsts[i + 1]; ++k) {
+      EXPECT_GE(phones[k].start, stretches[of[i]].start) << k;
+      EXPECT_LE(phones[k].end, std::min(stretches[of[i]].end, 1.5)) << k;
+      EXPECT_LT(phones[k].start, phones[k].end) << k;
+    }
+  }
+  EXPECT_EQ(stream->Aligned()->faults, stream->Faults());
+  EXPECT_EQ(made({{"QQ", 0, 1}}).error().message.rfind("the model has no phone 'QQ'", 0), 0u);
+  EXPECT_EQ(made({}).error().message, "there is no text; give what is said");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Stretch& second : {Stretch{"S", 0.9, 2}, Stretch{"S", 1, 1}, Stretch{"S", nan, 2}, Stretch{"S", 1, nan}}) {
+    EXPECT_NE(made({{"SH", 0.5, 1}, second}).error().message.find("follow one another"), std::string::npos);
+  }
+  const auto beyond = *made({{"SH", 0.5, 1}, {"S", 2, 3}});
+  ASSERT_FALSE(beyond->Accept(Noise(24000).data(), 24000, 16000));
+  EXPECT_EQ(beyond->Finish()->message,
+            "a text is said from 2.00 to 3.00 s, and the sound has 1.50 s; give the stretches of this sound");
 }
 
 TEST_F(Aligning, KeepsScoresAndBandsOfTheNetworkIfAsked) {

@@ -65,13 +65,22 @@ Scores Spoken(Draw& draw, const AlignmentGraph& graph, std::size_t outputs, floa
 struct Found {
   bool complete = false;
   std::vector<Segment> segments;
-  double score = 0;  // with what silences and variants cost
+  double score = 0;  // with what filler and skipped words cost
 };
 
 double Total(const AlignmentGraph& graph, const std::vector<Segment>& segments) {
   double score = 0;
-  for (const Segment& segment : segments) score += segment.score - graph.units()[segment.unit].cost;
+  for (const Segment& segment : segments) {
+    score += segment.score - graph.units()[segment.unit].cost;
+    for (const auto& unit : graph.units()) score -= segment.skipped && unit.skips == segment.unit ? unit.cost : 0;
+  }
   return score;
+}
+
+double Gap(const AlignmentGraph& graph, const std::vector<float>& frame, int phone) {
+  const float greatest = *std::max_element(frame.begin(), frame.end());
+  if (phone == AlignmentGraph::kFiller) return std::max(static_cast<double>(frame[0]) - greatest, -graph.filler_gap());
+  return static_cast<double>(frame[static_cast<std::size_t>(phone + 1)]) - greatest;
 }
 
 Found Searched(const std::shared_ptr<const AlignmentGraph>& graph, const Scores& scores, const SearchOptions& options,
@@ -92,7 +101,7 @@ Found Searched(const std::shared_ptr<const AlignmentGraph>& graph, const Scores&
 }
 
 // The definition: of each state of each sub-frame the best score and where it came from.
-Found Exact(const AlignmentGraph& graph, const Scores& scores) {
+Found Exact(const AlignmentGraph& graph, const Scores& scores, const std::vector<Window>& windows = {}) {
   struct Cell {
     double score = kNever;
     std::int64_t from = -1;  // state
@@ -102,9 +111,12 @@ Found Exact(const AlignmentGraph& graph, const Scores& scores) {
   for (std::size_t u = 0; u < units.size(); ++u) unit_of.insert(unit_of.end(), units[u].states, u);
   std::vector<std::vector<Cell>> cells(scores.size(), std::vector<Cell>(graph.states()));
   for (std::size_t t = 0; t < scores.size(); ++t) {
-    const float greatest = *std::max_element(scores[t].begin(), scores[t].end());
     for (std::size_t state = 0; state < graph.states(); ++state) {
       const auto& unit = units[unit_of[state]];
+      if (!windows.empty() && (unit.phone >= 0 || unit.skips != 0)) {
+        const Window& window = windows[graph.WindowOf(static_cast<std::size_t>(unit.word))];
+        if (static_cast<std::int64_t>(t) < window.begin || static_cast<std::int64_t>(t) >= window.end) continue;
+      }
       Cell& cell = cells[t][state];
       const auto offer = [&](double score, std::int64_t from) {
         if (score > cell.score) cell = {score, from};
@@ -121,7 +133,7 @@ Found Exact(const AlignmentGraph& graph, const Scores& scores) {
           offer(before(last) - unit.cost, static_cast<std::int64_t>(last));
         }
       }
-      cell.score += static_cast<double>(scores[t][static_cast<std::size_t>(unit.phone + 1)]) - greatest;
+      cell.score += Gap(graph, scores[t], unit.phone);
     }
   }
   Found found;
@@ -140,7 +152,13 @@ Found Exact(const AlignmentGraph& graph, const Scores& scores) {
     const std::int64_t from = cells[static_cast<std::size_t>(t)][static_cast<std::size_t>(state)].from;
     const bool entered = static_cast<std::size_t>(state) == units[unit].first && from != state;
     if (entered) {
-      found.segments.insert(found.segments.begin(), {unit, t, end, 0});
+      const bool skipped = units[unit].skips != 0;
+      const std::int64_t parts = skipped ? units[unit].states : 1;
+      for (std::int64_t i = parts; i-- > 0;) {
+        const auto part = skipped ? units[unit].skips + static_cast<std::size_t>(i) : unit;
+        found.segments.insert(found.segments.begin(), {part, t + (end - t) * i / parts, t + (end - t) * (i + 1) / parts,
+                                                       0, 0, 0, skipped});
+      }
       end = t;
     }
     state = from;
@@ -154,16 +172,18 @@ void ExpectSame(const std::vector<Segment>& segments, const std::vector<Segment>
     EXPECT_EQ(segments[i].unit, expected[i].unit) << i;
     EXPECT_EQ(segments[i].first, expected[i].first) << i;
     EXPECT_EQ(segments[i].end, expected[i].end) << i;
+    EXPECT_EQ(segments[i].skipped, expected[i].skipped) << i;
   }
 }
 
-std::shared_ptr<const AlignmentGraph> GraphOf(std::vector<SpokenWord> words, const GraphOptions& options = {}) {
-  return std::make_shared<const AlignmentGraph>(std::move(words), options);
+std::shared_ptr<const AlignmentGraph> GraphOf(std::vector<SpokenWord> words, const GraphOptions& options = {},
+                                              std::vector<Window> windows = {}) {
+  return std::make_shared<const AlignmentGraph>(std::move(words), options, std::move(windows));
 }
 
 TEST(Search, FindsTheBestWayOfAll) {
   constexpr std::size_t kPhones = 5;
-  const GraphOptions kOptions[] = {{}, {1, 1, 0, 0}, {3, 5, 0.7, 1.3}, {1, 4, 0, 2}};
+  const GraphOptions kOptions[] = {{}, {1, 1, false}, {3, 5, true, 5, 0.7, 1.5}, {1, 4, true, 2, 0.3, 0.5}};
   for (unsigned seed = 0; seed < 60; ++seed) {
     Draw draw(seed);
     const auto graph = GraphOf(SomeWords(draw, 1 + draw.Below(7), kPhones), kOptions[seed % 4]);
@@ -183,9 +203,85 @@ TEST(Search, FindsTheBestWayOfAll) {
   }
 }
 
+TEST(Search, FindsTheBestWayWithinWindows) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Draw draw(seed);
+    const std::vector<SpokenWord> words = SomeWords(draw, 6, 5);
+    std::vector<Window> windows;
+    std::int64_t at = 0;
+    for (std::size_t first = 0; first < words.size(); first += windows.back().words) {
+      const std::size_t count = std::min(1 + draw.Below(3), words.size() - first);
+      std::int64_t phones = 0;
+      for (std::size_t word = first; word < first + count; ++word) phones += AlignmentGraph::LeastPhones(words[word]);
+      at += draw.Below(2) == 0 ? 0 : static_cast<std::int64_t>(3 + draw.Below(20));
+      windows.push_back({first, count, at, at + phones * static_cast<std::int64_t>(1 + draw.Below(9))});
+      at = windows.back().end + (draw.Below(2) == 0 ? 0 : static_cast<std::int64_t>(draw.Below(3)));
+    }
+    const auto graph = GraphOf(words, {4, 1, false}, windows);
+    const auto fills = GraphOf(words, {4, 3, true, seed % 2 == 0 ? 4.0 : 100.0, 0.5, 1}, windows);
+    Scores scores = Spoken(draw, *graph, 6, 4);
+    scores.resize(static_cast<std::size_t>(windows.back().end) + draw.Below(9), scores.front());
+    const Found expected = Exact(*graph, scores, windows), found = Searched(graph, scores, kExact);
+    ASSERT_TRUE(found.complete && expected.complete) << seed;
+    ExpectSame(found.segments, expected.segments);
+    // Whatever the beam, one way is left; the sound may end a little early.
+    for (const auto& either : {graph, fills}) EXPECT_TRUE(Searched(either, scores, {5, 20}).complete) << seed;
+    scores.resize(static_cast<std::size_t>(windows.back().end) - 3);
+    for (const auto& either : {graph, fills}) EXPECT_TRUE(Searched(either, scores, {5, 20}).complete) << seed;
+  }
+}
+
+// A sentence that the text lacks, and one that is too much: the other words are where they are without it.
+TEST(Search, FindsItsWayAgain) {
+  Draw draw(5);
+  const std::vector<SpokenWord> said = SomeWords(draw, 120, 20), other = SomeWords(draw, 20, 20);
+  const GraphOptions quick{2, 3};
+  const Scores scores = Spoken(draw, *GraphOf(said), 21, 9);
+  const auto starts = [&](std::vector<SpokenWord> words) {
+    const auto graph = GraphOf(std::move(words), quick);
+    const Found found = Searched(graph, scores, {150, 4000}, 100);
+    EXPECT_TRUE(found.complete);
+    std::vector<std::int64_t> first(graph->words().size(), -1);
+    for (const Segment& segment : found.segments) {
+      const auto& unit = graph->units()[segment.unit];
+      std::int64_t& start = first[static_cast<std::size_t>(unit.word)];
+      if (unit.phone >= 0 && start < 0 && !segment.skipped) start = segment.first;
+    }
+    return first;
+  };
+  const std::vector<std::int64_t> right = starts(said);
+  for (const bool missing : {true, false}) {
+    std::vector<SpokenWord> words = said;
+    const auto at = words.begin() + 50;
+    if (missing) words.erase(at, at + 20);
+    else words.insert(at, other.begin(), other.end());
+    const std::vector<std::int64_t> found = starts(words);
+    int wrong = 0;
+    for (std::size_t i = 0; i < said.size(); ++i) {
+      if (missing && i >= 50 && i < 70) continue;
+      wrong += found[i < 50 ? i : missing ? i - 20 : i + 20] != right[i];
+    }
+    EXPECT_LE(wrong, 4) << missing;
+  }
+}
+
+TEST(Search, KeepsAFewStatesWhereItIsLost) {
+  Draw draw(6);
+  const auto graph = GraphOf(SomeWords(draw, 400, 12));
+  AlignmentSearch few(graph, 13, {150, 500}), many(graph, 13, {150, 4000});
+  for (int t = 0; t < 400; ++t) {
+    std::vector<float> scores(13);
+    for (float& score : scores) score = draw.Normal() / 10;
+    few.Accept(scores.data());
+    many.Accept(scores.data());
+    EXPECT_LE(few.alive(), 500u);
+  }
+  EXPECT_GT(many.alive(), 1000u);
+}
+
 TEST(Search, SegmentsFollowOneAnotherAndScoreTheirSubFrames) {
   Draw draw(1);
-  const auto graph = GraphOf(SomeWords(draw, 30, 5), {2, 3, 0.5, 0.25});
+  const auto graph = GraphOf(SomeWords(draw, 30, 5), {2, 3, true, 8, 0.5, 1});
   const Scores scores = Spoken(draw, *graph, 6, 3);
   const Found found = Searched(graph, scores, {}, 5);
   ASSERT_TRUE(found.complete);
@@ -193,20 +289,16 @@ TEST(Search, SegmentsFollowOneAnotherAndScoreTheirSubFrames) {
   for (const Segment& segment : found.segments) {
     const auto& unit = graph->units()[segment.unit];
     EXPECT_EQ(segment.first, at);
-    EXPECT_GE(segment.end - segment.first, unit.states);
+    EXPECT_GE(segment.end - segment.first, segment.skipped ? 1 : unit.states);
     double sum = 0;
-    for (; at < segment.end; ++at) {
-      const auto& frame = scores[static_cast<std::size_t>(at)];
-      const float greatest = *std::max_element(frame.begin(), frame.end());
-      sum += static_cast<double>(frame[static_cast<std::size_t>(unit.phone + 1)]) - greatest;
-    }
-    EXPECT_NEAR(segment.score, sum, 1e-6);
+    for (; at < segment.end; ++at) sum += Gap(*graph, scores[static_cast<std::size_t>(at)], unit.phone);
+    if (!segment.skipped) EXPECT_NEAR(segment.score, sum, 1e-6);
   }
   EXPECT_EQ(at, static_cast<std::int64_t>(scores.size()));
 }
 
 TEST(Search, TextBeyondTheSoundIsNone) {
-  const auto graph = GraphOf({{"A", {{0}, {1, 1}}}, {"B", {{1, 2}}}}, {2, 3, 0, 0});
+  const auto graph = GraphOf({{"A", {{0}, {1, 1}}}, {"B", {{1, 2}}}}, {2, 3, false});
   EXPECT_EQ(graph->least_frames(), 6);
   const Scores scores(6, {0, 0, 0, 0});
   const Found all = Searched(graph, scores, {});
@@ -215,7 +307,12 @@ TEST(Search, TextBeyondTheSoundIsNone) {
   EXPECT_FALSE(Searched(graph, {scores.begin(), scores.end() - 1}, {}).complete);
   AlignmentSearch none(graph, 4);
   EXPECT_FALSE(none.Finish());
+  EXPECT_FALSE(none.Finish());  // nor if it is asked again
   EXPECT_TRUE(none.Take().empty());
+  const auto skips = GraphOf(graph->words(), {4, 3, true});
+  EXPECT_EQ(skips->least_frames(), 4);  // filler, and a sub-frame for each phone
+  EXPECT_TRUE(Searched(skips, {scores.begin(), scores.begin() + 4}, {}).complete);
+  EXPECT_FALSE(Searched(skips, {scores.begin(), scores.begin() + 3}, {}).complete);
 }
 
 TEST(Search, GivesPhonesWhileTheyAreSpoken) {
@@ -269,7 +366,7 @@ TEST(Search, AnewIsAsNew) {
 // Between the middles of two sub-frames, where the lines between the phones' scores cross; where they do not, as when
 // more sub-frames than a phone has are what it must last, the boundary stays between them.
 TEST(Search, PutsABoundaryWhereTheScoresCross) {
-  const auto graph = GraphOf({{"AB", {{0, 1}}}}, {1, 1, 0, 0});
+  const auto graph = GraphOf({{"AB", {{0, 1}}}}, {1, 1, false});
   const struct {
     float ahead;   // by how much the first phone's score is greater in the last of its sub-frames
     float behind;  // and the second one's in the first of its own

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -57,6 +58,19 @@ TEST(Timeline, LeavesNoPhoneWithoutLength) {
       }
       EXPECT_LE(last, seconds);
     }
+  }
+}
+
+TEST(Timeline, KeepsPhonesWithinTheirSpans) {
+  ModelInfo info;
+  info.frame_shift = 0.03;
+  info.frame_offset = 0.005;
+  Timeline timeline(info);
+  const Span within{0.102, 0.148};
+  for (const double place : {9.6, 11.0, 12.0, 13.7}) timeline.Add(place, place + 1, within);
+  ExpectTimes(timeline.spans(), {0.102, 0.111, 0.115, 0.125, 0.125, 0.135, 0.142, 0.148});
+  for (const double seconds : {0.0, 0.104, 0.106, 0.25}) {
+    EXPECT_LE(std::abs(timeline.At(static_cast<double>(timeline.Nearest(seconds))) - seconds), 0.005 + 1e-12);
   }
 }
 

@@ -12,8 +12,7 @@
 #include <string>
 
 #include "aligner/alignment.h"
-#include "aligner/search.h"
-#include "aligner/timeline.h"
+#include "aligner/course.h"
 #include "common/limits.h"
 
 namespace {
@@ -92,18 +91,17 @@ void Reported(const std::vector<Segment>& segments, std::int64_t frames, const A
   info.phones = kPhones;
   info.frame_shift = 0.03;
   tetraphone::Timeline timeline(info);
-  std::vector<Segment> spoken;
-  double score = 0;
+  tetraphone::Course course;
   for (const Segment& segment : segments) {
-    score += segment.score;
-    if (graph.units()[segment.unit].phone == AlignmentGraph::kSilence) continue;
-    spoken.push_back(segment);
-    timeline.Add(segment.first, segment.end);
+    course.score += segment.score;
+    if (graph.units()[segment.unit].phone < 0) continue;
+    course.segments.push_back(segment);
+    timeline.Add(segment.from, segment.to);
   }
   const double seconds = static_cast<double>(frames) * 0.01 - 0.005;
   timeline.Finish(seconds);
-  const auto all = tetraphone::AlignmentOf(spoken, timeline.spans(), score, frames, graph, info);
-  Require(all.words.size() == graph.words().size() && all.phones.size() == spoken.size(), "words are missing");
+  const auto all = tetraphone::AlignmentOf(course, timeline, frames, graph, info);
+  Require(all.words.size() == graph.words().size() && all.phones.size() == course.segments.size(), "words are missing");
   double last = 0;
   for (const tetraphone::AlignedPhone& phone : all.phones) {
     Require(phone.start >= last - 1e-9 && phone.end > phone.start, "phones overlap or lack a length");
@@ -129,8 +127,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tetraphone::Result<Words> words = (how & 2) != 0 ? (*vocabulary)->ReadPhones(text) : (*vocabulary)->Read(text);
   if (!words) return RequireSentence(words.error()), 0;
   Require(!words->empty(), "no word and no error");
-  const auto graph = std::make_shared<const AlignmentGraph>(
-      *std::move(words), tetraphone::GraphOptions{1 + how / 4 % 3, 1 + how / 16 % 4, how / 64 * 0.5, how / 128 * 0.25});
+  const tetraphone::GraphOptions options{1 + how / 4 % 3, 1 + how / 16 % 4, how / 64 % 2 == 0, how / 128 * 5.0 + 1, 0.5, 1};
+  const auto graph = std::make_shared<const AlignmentGraph>(*std::move(words), options);
   std::vector<float> scores;
   for (const std::uint8_t* at = std::min(dictionary_end + 1, end); at != end; ++at) {
     scores.push_back(static_cast<float>(*at) / 4 - 32);
