@@ -7,29 +7,46 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lanes.h"
+
 namespace tetraphone {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kLn2 = 0.69314718055994530942;
 
-// Natural logarithm of a positive normal number, to 4.5e-16 of itself.
-inline double Log(double x) {
-  std::uint64_t bits;
+// Natural logarithm of positive normal numbers, to 4.5e-16 of itself. T is double, or a vector of them; Bits as large.
+template <typename T, typename Bits, typename Convert>
+inline T LogOf(T x, Convert convert) {
+  Bits bits;
   std::memcpy(&bits, &x, sizeof bits);
-  int exponent = static_cast<int>(bits >> 52) - 1023;
-  bits = (bits & 0x000fffffffffffffu) | 0x3ff0000000000000u;
-  double m;
-  std::memcpy(&m, &bits, sizeof m);
-  if (m > 1.41421356237309504880) {
-    m *= 0.5;
-    ++exponent;
-  }
+  const Bits parts = (bits & 0x000fffffffffffff) | 0x3ff0000000000000;
+  T m;
+  std::memcpy(&m, &parts, sizeof m);
+  const auto halved = m > 1.41421356237309504880;
+  m = halved ? m * 0.5 : m;
+  const T exponent = convert((bits >> 52) - (halved ? Bits{} + 1022 : Bits{} + 1023));
   // ln m = 2 artanh s; |s| < 0.172.
-  const double s = (m - 1.0) / (m + 1.0);
-  const double square = s * s;
-  double sum = 0.0;
+  const T s = (m - 1.0) / (m + 1.0);
+  const T square = s * s;
+  T sum{};
   for (int k = 19; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
   return exponent * kLn2 + 2.0 * s * sum;
+}
+
+inline double Log(double x) {
+  return LogOf<double, std::int64_t>(x, [](std::int64_t whole) { return static_cast<double>(whole); });
+}
+
+// Log of each, to the nearest float.
+inline Lanes LogLanes(Lanes x) {
+  using Doubles = double __attribute__((vector_size(16)));
+  using Integers = std::int64_t __attribute__((vector_size(16)));
+  const auto log = [](Doubles pair) {
+    return LogOf<Doubles, Integers>(pair, [](Integers whole) { return __builtin_convertvector(whole, Doubles); });
+  };
+  const Doubles low = log(Doubles{x[0], x[1]}), high = log(Doubles{x[2], x[3]});
+  return Lanes{static_cast<float>(low[0]), static_cast<float>(low[1]), static_cast<float>(high[0]),
+               static_cast<float>(high[1])};
 }
 
 // e^x, to 2.3e-16 of itself; 0 below -700 and for not a number, that of 700 above it.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "../common/heap_bytes.h"
+#include "../common/lanes.h"
 #include "../common/limits.h"
 #include "../common/numerics.h"
 #include "../common/words.h"
@@ -72,13 +73,13 @@ struct Band {
   std::size_t first;  // bin
   std::vector<float> weights;
 
-  std::size_t heap_bytes() const { return HeapBytes(weights); }
 };
 
 float Mel(float hertz) { return 1127.0f * static_cast<float>(Log(1.0f + hertz / 700.0f)); }
 
-// `bins` from 0 Hz to half the sample rate. A band that falls between two bins has no weights.
-std::vector<Band> FilterBank(const FeatureOptions& options, std::size_t bins) {
+// The bins are from 0 Hz to half the sample rate. A band that falls between two bins has no weights.
+std::vector<Band> FilterBank(const FeatureOptions& options) {
+  const std::size_t bins = PowerSpectrum::SizeFor(Samples(options, options.window_ms)) / 2;
   const float rate = static_cast<float>(options.sample_rate);
   const float low = Mel(20.0f);
   const float step = (Mel(0.5f * rate) - low) / static_cast<float>(options.bands + 1);
@@ -106,6 +107,53 @@ Failure CheckBank(const FeatureOptions& o, const std::vector<Band>& bank) {
   return Refusal("bands", o.bands, "a window of " + Text(o.window_ms) + " ms resolves fewer");
 }
 
+// kLanes bands side by side, each with as many weights as the longest: a multiple of kLanes, those missing are 0 and
+// stand in front where the bins end.
+struct BandLanes {
+  BandLanes(const Band* bands, std::size_t count, std::size_t bins) {
+    std::size_t taps = 0;
+    for (std::size_t b = 0; b < count; ++b) taps = std::max(taps, bands[b].weights.size());
+    taps = (taps + kLanes - 1) / kLanes * kLanes;
+    weights.resize(taps * kLanes);
+    for (std::size_t b = 0; b < count; ++b) {
+      first[b] = std::min(bands[b].first, bins - taps);
+      float* to = weights.data() + (bands[b].first - first[b]) * kLanes + b;
+      for (std::size_t i = 0; i < bands[b].weights.size(); ++i) to[i * kLanes] = bands[b].weights[i];
+    }
+  }
+  std::size_t heap_bytes() const { return HeapBytes(weights); }
+
+  Lanes Energies(const float* powers) const {
+    Lanes energies{};
+    for (std::size_t i = 0; i < weights.size(); i += kLanes * kLanes) {
+      Lanes of_bin[kLanes];
+      const float* const at = powers + i / kLanes;
+      Transpose(Load<Lanes>(at + first[0]), Load<Lanes>(at + first[1]), Load<Lanes>(at + first[2]),
+                Load<Lanes>(at + first[3]), of_bin);
+      for (std::size_t j = 0; j < kLanes; ++j) energies += Load<Lanes>(weights.data() + i + j * kLanes) * of_bin[j];
+    }
+    return energies;
+  }
+
+  std::size_t first[kLanes] = {};  // bins
+  std::vector<float> weights;      // [taps, kLanes]
+};
+
+std::vector<BandLanes> SideBySide(const std::vector<Band>& bank, std::size_t bins) {
+  std::vector<BandLanes> lanes;
+  for (std::size_t b = 0; b < bank.size(); b += kLanes) {
+    lanes.emplace_back(bank.data() + b, std::min(kLanes, bank.size() - b), bins);
+  }
+  return lanes;
+}
+
+// Of energies, which samples far outside [-1, 1] make infinite or not a number: that would spread.
+Lanes LogEnergies(Lanes energies) {
+  const Lanes greatest = All(FLT_MAX), least = All(FLT_EPSILON);
+  energies = energies < greatest ? energies : greatest;
+  return LogLanes(energies < least ? least : energies);
+}
+
 // Kaldi's add-deltas, each order as one filter of kSpan taps: a regression over five frames, applied `order` times.
 std::vector<std::vector<float>> DeltaFilters() {
   std::vector<std::vector<float>> filters;
@@ -122,27 +170,47 @@ std::vector<std::vector<float>> DeltaFilters() {
   return filters;
 }
 
+template <typename T, std::size_t kOrder>
+T Delta(const std::vector<std::vector<float>>& filters, const float* const (&rows)[kSpan], std::size_t band) {
+  const float* const taps = filters[kOrder - 1].data();
+  T delta{};
+  for (std::size_t j = kReach - 2 * kOrder; j <= kReach + 2 * kOrder; ++j) delta += taps[j] * Load<T>(rows[j] + band);
+  return delta;
+}
+
+// One after the other, as Kaldi adds them; eight a turn of the loop.
+float Sum(const float* values, std::size_t count) {
+  float sum = 0;
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (std::size_t j = 0; j < 8; ++j) sum += values[i + j];
+  }
+  for (; i < count; ++i) sum += values[i];
+  return sum;
+}
+
 }  // namespace
 
 class FrontEndTables {
  public:
-  FrontEndTables(const FeatureOptions& o, std::vector<float> means, std::vector<float> deviations)
+  FrontEndTables(const FeatureOptions& o, const std::vector<Band>& triangles, std::vector<float> means,
+                 std::vector<float> deviations)
       : bands(static_cast<std::size_t>(o.bands)), stack(static_cast<std::size_t>(o.stack)),
         stride(static_cast<std::size_t>(o.stride)), hop(Samples(o, o.hop_ms)), window(Window(Samples(o, o.window_ms))),
-        spectrum(window.size()), bank(FilterBank(o, spectrum.size() / 2)), deltas(DeltaFilters()),
+        spectrum(window.size()), bank(SideBySide(triangles, spectrum.size() / 2)), deltas(DeltaFilters()),
         mean(std::move(means)), deviation(std::move(deviations)) {}
 
   const std::size_t bands, stack, stride, hop;
   const std::vector<float> window;
   const PowerSpectrum spectrum;
-  const std::vector<Band> bank;
+  const std::vector<BandLanes> bank;
   const std::vector<std::vector<float>> deltas;
   const std::vector<float> mean, deviation;
 };
 
 Failure CheckFeatures(const FeatureOptions& options) {
   if (Failure failure = CheckSizes(options)) return failure;
-  return CheckBank(options, FilterBank(options, PowerSpectrum::SizeFor(Samples(options, options.window_ms)) / 2));
+  return CheckBank(options, FilterBank(options));
 }
 
 Result<std::shared_ptr<const FrontEndTables>> FrontEnd::MakeTables(const FeatureOptions& options,
@@ -151,14 +219,14 @@ Result<std::shared_ptr<const FrontEndTables>> FrontEnd::MakeTables(const Feature
   if (Failure failure = CheckSizes(options)) return *failure;
   if (Failure failure = CheckStatistics("mean", mean, options.bands, -1e6, 1e6)) return *failure;
   if (Failure failure = CheckStatistics("deviation", deviation, options.bands, 1e-6, 1e6)) return *failure;
-  auto tables = std::make_shared<const FrontEndTables>(options, std::move(mean), std::move(deviation));
-  if (Failure failure = CheckBank(options, tables->bank)) return *failure;
-  return tables;
+  const std::vector<Band> bank = FilterBank(options);
+  if (Failure failure = CheckBank(options, bank)) return *failure;
+  return std::make_shared<const FrontEndTables>(options, bank, std::move(mean), std::move(deviation));
 }
 
 FrontEnd::FrontEnd(std::shared_ptr<const FrontEndTables> tables)
     : tables_(std::move(tables)), window_(tables_->window.size()), scratch_(3 * tables_->spectrum.size()),
-      row_(tables_->bands), rows_(kSpan * tables_->bands), frames_(tables_->stack * kComponents * tables_->bands) {}
+      row_(tables_->bank.size() * kLanes), rows_(kSpan * tables_->bands), frames_(tables_->stack * kComponents * tables_->bands) {}
 
 std::size_t FrontEnd::heap_bytes() const {
   return HeapBytes(window_, scratch_, row_, rows_, frames_, inputs_ready_, bands_ready_);
@@ -181,7 +249,7 @@ void FrontEnd::Accept(const float* samples, std::size_t count) {
     count -= skipped + taken;
     if (filled_ < window_.size()) continue;
     ComputeRow();
-    if (keep_bands_) bands_ready_.insert(bands_ready_.end(), row_.begin(), row_.end());
+    if (keep_bands_) bands_ready_.insert(bands_ready_.end(), row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(tables_->bands));
     for (std::size_t repeats = pushed_ == 0 ? kReach + 1 : 1; repeats > 0; --repeats) PushRow();
     skip_ = hop - std::min(hop, filled_);
     filled_ -= std::min(hop, filled_);
@@ -206,23 +274,20 @@ void FrontEnd::Reset() {
 void FrontEnd::ComputeRow() {
   const FrontEndTables& t = *tables_;
   const std::size_t size = window_.size();
-  float sum = 0;
-  for (const float sample : window_) sum += sample;
-  const float mean = sum / static_cast<float>(size);
-  float* frame = scratch_.data();
+  const float mean = Sum(window_.data(), size) / static_cast<float>(size);
+  float* const frame = scratch_.data();
+  const float* const samples = window_.data();
+  const float* const weights = t.window.data();
   frame[0] = 0;  // the window begins with 0
-  for (std::size_t i = 1; i < size; ++i) {
-    frame[i] = ((window_[i] - mean) - 0.97f * (window_[i - 1] - mean)) * t.window[i];
-  }
+  ForLanes(size - 1, [=](std::size_t i, auto lanes) {
+    using T = decltype(lanes);
+    const T before = Load<T>(samples + i) - mean, sample = Load<T>(samples + i + 1) - mean;
+    Store((sample - 0.97f * before) * Load<T>(weights + i + 1), frame + i + 1);
+  });
   std::fill(frame + size, frame + t.spectrum.size(), 0.0f);
   t.spectrum.Compute(frame, frame + t.spectrum.size());
-  for (std::size_t b = 0; b < t.bands; ++b) {
-    const std::vector<float>& weights = t.bank[b].weights;
-    const float* power = frame + t.bank[b].first;
-    float energy = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) energy += weights[i] * power[i];
-    if (!(energy < FLT_MAX)) energy = FLT_MAX;  // of samples far outside [-1, 1]; not a number would spread
-    row_[b] = static_cast<float>(Log(std::max(energy, FLT_EPSILON)));
+  for (std::size_t i = 0; i < t.bank.size(); ++i) {
+    Store(LogEnergies(t.bank[i].Energies(frame)), row_.data() + i * kLanes);
   }
 }
 
@@ -230,20 +295,24 @@ void FrontEnd::ComputeRow() {
 void FrontEnd::PushRow() {
   const FrontEndTables& t = *tables_;
   const auto row = [&](std::uint64_t index) { return rows_.data() + index % kSpan * t.bands; };
-  std::copy(row_.begin(), row_.end(), row(pushed_));
+  std::copy_n(row_.begin(), t.bands, row(pushed_));
   if (++pushed_ < kSpan) return;
-  float* frame = frames_.data() + done_ % t.stack * kComponents * t.bands;
-  std::copy_n(row(pushed_ + kReach), t.bands, frame);
-  for (std::size_t order = 1; order < kComponents; ++order) {
-    float* delta = frame + order * t.bands;
-    std::fill_n(delta, t.bands, 0.0f);
-    for (std::size_t j = kReach - 2 * order; j <= kReach + 2 * order; ++j) {
-      const float tap = t.deltas[order - 1][j];
-      const float* bands = row(pushed_ + j);
-      for (std::size_t b = 0; b < t.bands; ++b) delta[b] += tap * bands[b];
-    }
-  }
-  for (std::size_t i = 0; i < kComponents * t.bands; ++i) frame[i] = (frame[i] - t.mean[i]) / t.deviation[i];
+  const float* rows[kSpan];
+  for (std::size_t j = 0; j < kSpan; ++j) rows[j] = row(pushed_ + j);
+  float* const frame = frames_.data() + done_ % t.stack * kComponents * t.bands;
+  const float* const mean = t.mean.data();
+  const float* const deviation = t.deviation.data();
+  const auto normalize = [=](std::size_t i, auto values) {
+    using T = decltype(values);
+    Store((values - Load<T>(mean + i)) / Load<T>(deviation + i), frame + i);
+  };
+  ForLanes(t.bands, [&](std::size_t b, auto lanes) {
+    using T = decltype(lanes);
+    normalize(b, Load<T>(rows[kReach] + b));
+    normalize(b + t.bands, Delta<T, 1>(t.deltas, rows, b));
+    normalize(b + 2 * t.bands, Delta<T, 2>(t.deltas, rows, b));
+    normalize(b + 3 * t.bands, Delta<T, 3>(t.deltas, rows, b));
+  });
   if (++done_ == inputs_ * t.stride + t.stack) EmitInput();
 }
 

@@ -99,7 +99,7 @@ class FrontEnd {
   std::size_t filled_ = 0;     // how many of them are there
   std::size_t skip_ = 0;       // samples to come that no frame sees, where the hop is longer than the window
   std::vector<float> scratch_;
-  std::vector<float> row_;     // the newest log-mel frame [bands]
+  std::vector<float> row_;     // the newest log-mel frame [bands, filled up to whole lanes]
   std::vector<float> rows_;    // ring of log-mel frames [13, bands]
   std::vector<float> frames_;  // ring of normalised frames [stack, 4, bands]
   std::uint64_t pushed_ = 0;   // log-mel frames, repeated ones included

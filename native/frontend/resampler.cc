@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../common/heap_bytes.h"
+#include "../common/lanes.h"
 #include "../common/limits.h"
 #include "../common/numerics.h"
 
@@ -16,7 +17,7 @@ constexpr double kCutoff = 0.95;           // of the lower half rate: the middle
 constexpr std::int64_t kHalf = 56;         // taps on either side at the lower rate: 88 dB over that slope
 constexpr double kBeta = 8.74;             // Kaiser's for 88 dB
 constexpr std::int64_t kRows = 640;        // for a tap's length at the lower rate; between them, 110 dB
-constexpr std::size_t kLanes = 8;          // partial sums of a product, added up in this order everywhere
+constexpr std::size_t kSums = 2 * kLanes;  // partial sums of a product, added up in this order everywhere
 
 // The modified Bessel function of order 0, by its series: enough terms for |x| <= kBeta.
 double BesselI0(double x) {
@@ -26,14 +27,13 @@ double BesselI0(double x) {
 }
 
 float Product(const float* x, const float* y, std::size_t count) {
-  float lanes[kLanes] = {};
-  for (std::size_t i = 0; i < count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += x[i + lane] * y[i + lane];
+  Lanes low{}, high{};
+  for (std::size_t i = 0; i < count; i += kSums) {
+    low += Load<Lanes>(x + i) * Load<Lanes>(y + i);
+    high += Load<Lanes>(x + i + kLanes) * Load<Lanes>(y + i + kLanes);
   }
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  const Lanes sums = low + high;
+  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ float Product(const float* x, const float* y, std::size_t count) {
 Resampler::Filter::Filter(std::int64_t from, std::int64_t to)
     : step(from / std::gcd(from, to)), phases(to / std::gcd(from, to)),
       rows(std::min(phases, (kRows * std::min(from, to) + from - 1) / from)) {
-  constexpr std::int64_t kMultiple = kLanes / 2;
+  constexpr std::int64_t kMultiple = kSums / 2;
   half = static_cast<std::size_t>((kHalf * std::max(from, to) / to + kMultiple - 1) / kMultiple * kMultiple);
   const double cutoff = kCutoff * static_cast<double>(std::min(from, to)) / static_cast<double>(from);
   std::vector<double> row(2 * half);

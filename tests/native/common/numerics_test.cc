@@ -48,6 +48,19 @@ TEST(Numerics, LogIsExactTo4e16) {
   EXPECT_EQ(Log(1.0), 0.0);
 }
 
+TEST(Numerics, LogOfLanesIsThatOfEach) {
+  std::vector<float> values;
+  for (float x = FLT_MIN; x < 1e38f; x *= 1.0037f) values.push_back(x);
+  values.insert(values.end(), {FLT_MAX, 1.0f, 1.41421354f, 1.41421366f});  // on either side of where m is halved
+  for (std::size_t first = 0; first + kLanes <= values.size(); ++first) {
+    const Lanes logs = LogLanes(Load<Lanes>(values.data() + first));
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const float x = values[first + lane];
+      EXPECT_EQ(logs[lane], static_cast<float>(Log(static_cast<double>(x)))) << x;
+    }
+  }
+}
+
 TEST(Numerics, ExpIsExactTo2e16) {
   EXPECT_LT(GreatestError(Points(-699.9, 699.9), Exp, ExactExp, 0.0L), 2.3e-16);
   EXPECT_LT(GreatestError(Points(-1.0, 1.0), Exp, ExactExp, 0.0L), 2.3e-16);

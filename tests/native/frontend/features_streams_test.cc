@@ -106,17 +106,11 @@ TEST(Features, AnySamplesGiveFiniteInputs) {
   }
 }
 
-TEST(Features, EveryProcessorGivesTheseBits) {
-  FeatureOptions wide = Options(4, 2);
-  wide.sample_rate = 44100;
-  wide.bands = 80;
-  wide.window_ms = 20;
-  wide.hop_ms = 7.3;
-  std::vector<float> all;
-  for (const FeatureOptions& options : {Options(), wide, Telephone(2, 1)}) {
-    std::vector<float> samples = Voice(32000);
-    const std::vector<float> noise = Noise(32000, 2);
-    samples.insert(samples.end(), noise.begin(), noise.end());
+std::uint64_t HashOf(const std::vector<FeatureOptions>& all_options) {
+  std::vector<float> all, samples = Voice(32000);
+  const std::vector<float> noise = Noise(32000, 2);
+  samples.insert(samples.end(), noise.begin(), noise.end());
+  for (const FeatureOptions& options : all_options) {
     const std::size_t count = 4 * static_cast<std::size_t>(options.bands);
     FrontEnd front_end = Make(options, std::vector<float>(count, -3.7f), std::vector<float>(count, 1.9f));
     const Output output = Streamed(front_end, samples);
@@ -124,7 +118,24 @@ TEST(Features, EveryProcessorGivesTheseBits) {
     all.insert(all.end(), output.bands.begin(), output.bands.end());
   }
   std::printf("%zu values, hash %016llx\n", all.size(), static_cast<unsigned long long>(Hash(all)));
-  EXPECT_EQ(Hash(all), 0xe496475987c6ac01u);
+  return Hash(all);
+}
+
+TEST(Features, EveryProcessorGivesTheseBits) {
+  FeatureOptions wide = Options(4, 2);
+  wide.sample_rate = 44100;
+  wide.bands = 80;
+  wide.window_ms = 20;
+  wide.hop_ms = 7.3;
+  EXPECT_EQ(HashOf({Options(), wide, Telephone(2, 1)}), 0xe496475987c6ac01u);
+  std::vector<FeatureOptions> narrow;  // FFTs of 8, 16, 32 and 64 samples: shorter than vectors, or just as long
+  for (const double window_ms : {5, 8, 9, 16, 17, 33}) {
+    narrow.push_back(Options());
+    narrow.back().sample_rate = 1000;
+    narrow.back().bands = 3;
+    narrow.back().window_ms = window_ms;
+  }
+  EXPECT_EQ(HashOf(narrow), 0xc5c776c2985262cau);
 }
 
 TEST(Features, ImpossibleOptionsAreRefusedByNameAndValue) {
