@@ -107,22 +107,20 @@ Failure CheckBank(const FeatureOptions& o, const std::vector<Band>& bank) {
   return Refusal("bands", o.bands, "a window of " + Text(o.window_ms) + " ms resolves fewer");
 }
 
-// kLanes bands side by side, each with as many weights as the longest: a multiple of kLanes, those missing are 0 and
-// stand in front where the bins end.
+// kLanes bands side by side, each with as many weights as the longest, a multiple of kLanes; those missing are 0.
 struct BandLanes {
-  BandLanes(const Band* bands, std::size_t count, std::size_t bins) {
+  BandLanes(const Band* bands, std::size_t count) {
     std::size_t taps = 0;
     for (std::size_t b = 0; b < count; ++b) taps = std::max(taps, bands[b].weights.size());
-    taps = (taps + kLanes - 1) / kLanes * kLanes;
-    weights.resize(taps * kLanes);
+    weights.resize((taps + kLanes - 1) / kLanes * kLanes * kLanes);
     for (std::size_t b = 0; b < count; ++b) {
-      first[b] = std::min(bands[b].first, bins - taps);
-      float* to = weights.data() + (bands[b].first - first[b]) * kLanes + b;
-      for (std::size_t i = 0; i < bands[b].weights.size(); ++i) to[i * kLanes] = bands[b].weights[i];
+      first[b] = bands[b].first;
+      for (std::size_t i = 0; i < bands[b].weights.size(); ++i) weights[i * kLanes + b] = bands[b].weights[i];
     }
   }
   std::size_t heap_bytes() const { return HeapBytes(weights); }
 
+  // powers: twice as many finite values as there are bins, of which those behind the bins count nothing.
   Lanes Energies(const float* powers) const {
     Lanes energies{};
     for (std::size_t i = 0; i < weights.size(); i += kLanes * kLanes) {
@@ -139,10 +137,10 @@ struct BandLanes {
   std::vector<float> weights;      // [taps, kLanes]
 };
 
-std::vector<BandLanes> SideBySide(const std::vector<Band>& bank, std::size_t bins) {
+std::vector<BandLanes> SideBySide(const std::vector<Band>& bank) {
   std::vector<BandLanes> lanes;
   for (std::size_t b = 0; b < bank.size(); b += kLanes) {
-    lanes.emplace_back(bank.data() + b, std::min(kLanes, bank.size() - b), bins);
+    lanes.emplace_back(bank.data() + b, std::min(kLanes, bank.size() - b));
   }
   return lanes;
 }
@@ -197,7 +195,7 @@ class FrontEndTables {
                  std::vector<float> deviations)
       : bands(static_cast<std::size_t>(o.bands)), stack(static_cast<std::size_t>(o.stack)),
         stride(static_cast<std::size_t>(o.stride)), hop(Samples(o, o.hop_ms)), window(Window(Samples(o, o.window_ms))),
-        spectrum(window.size()), bank(SideBySide(triangles, spectrum.size() / 2)), deltas(DeltaFilters()),
+        spectrum(window.size()), bank(SideBySide(triangles)), deltas(DeltaFilters()),
         mean(std::move(means)), deviation(std::move(deviations)) {}
 
   const std::size_t bands, stack, stride, hop;

@@ -29,6 +29,8 @@ void hamilton_gemv_s8_16x4_i8mm(const Gemv& g) {
               sums[c][4 + pair] = vmmlaq_s32(sums[c][4 + pair], w1.val[pair], x.val[2 * step + c]);
             });
           });
+          KeepOrder(sums[0]);
+          KeepOrder(sums[1]);
         });
       });
     }
@@ -46,15 +48,17 @@ void hamilton_gemv_s8_16x4_i8mm(const Gemv& g) {
   }
 }
 
+// Sums stay as SMMLA leaves them, two rows of two columns, until the end: the scales are doubled instead.
 void hamilton_gemv_s4_16x4_i8mm(const Gemv& g) {
   const End end(g);
   const std::int8_t* weights = Signed(g.values);
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += 8) {
-    const std::uint8_t* scales = g.scales + (row / kTileRows * g.groups * kTileRows + row % kTileRows) * 2;
+    const std::uint8_t* scales = HalfScales(g, row);
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
-    float32x4_t sums[4][2] = {};  // [column][four rows]
-    for (std::int64_t group = 0; group < g.groups; ++group) {
-      int32x4_t parts[2][4] = {};  // [pair of columns][pair of rows]
+    const std::int8_t* const last = xhat + g.groups * kGroup * kColumns;
+    float32x4_t sums[2][4] = {};  // [pair of columns][pair of rows]
+    while (xhat != last) {
+      int32x4_t parts[2][4] = {};
       Repeat<2>([&](auto) {
         const int8x16x4_t w = Next64(weights), x = Next64(xhat);
         Repeat<4>([&](auto pair) {
@@ -64,18 +68,27 @@ void hamilton_gemv_s4_16x4_i8mm(const Gemv& g) {
           });
         });
       });
+      const uint16x8_t halves = vreinterpretq_u16_f16(NextEightScales(scales));
+      const float16x8_t doubled[2] = {vreinterpretq_f16_u16(vzip1q_u16(halves, halves)),
+                                      vreinterpretq_f16_u16(vzip2q_u16(halves, halves))};
       Repeat<2>([&](auto quarter) {
-        const float32x4_t scale = LoadHalfScales(scales + (group * kTileRows + 4 * quarter) * 2);
+        const float32x4_t scale[2] = {vcvt_f32_f16(vget_low_f16(doubled[quarter])),
+                                      vcvt_high_f32_f16(doubled[quarter])};
         Repeat<2>([&](auto c) {
-          const int32x4_t low = parts[c][2 * quarter], high = parts[c][2 * quarter + 1];
-          sums[2 * c][quarter] = AddGroup(sums[2 * c][quarter], FirstColumn(low, high), scale);
-          sums[2 * c + 1][quarter] = AddGroup(sums[2 * c + 1][quarter], SecondColumn(low, high), scale);
+          Repeat<2>([&](auto i) {
+            constexpr Index<2 * quarter + i> pair;
+            sums[c][pair] = AddGroup(sums[c][pair], parts[c][pair], scale[i]);
+          });
         });
       });
     }
     const float32x4_t multipliers = end.Multipliers();
-    Repeat<kColumns>([&](auto c) {
-      Repeat<2>([&](auto quarter) { end.Store(row + 4 * quarter, c, sums[c][quarter], multipliers); });
+    Repeat<2>([&](auto c) {
+      Repeat<2>([&](auto quarter) {
+        const float32x4_t low = sums[c][2 * quarter], high = sums[c][2 * quarter + 1];
+        end.Store(row + 4 * quarter, Index<2 * c>(), vuzp1q_f32(low, high), multipliers);
+        end.Store(row + 4 * quarter, Index<2 * c + 1>(), vuzp2q_f32(low, high), multipliers);
+      });
     });
   }
 }

@@ -55,7 +55,7 @@ template <bool kFirst>
   int32x4_t first, second;
   int16x8_t t0, t1;
   if constexpr (kFirst) {
-    asm(TETRAPHONE_PRODUCTS
+    asm volatile(TETRAPHONE_PRODUCTS
         "saddlp %[first].4s, %[t0].8h\n\t"
         "saddlp %[second].4s, %[t1].8h"
         : [first] "=w"(first), [second] "=w"(second), [t0] "=&w"(t0), [t1] "=&w"(t1)
@@ -63,7 +63,7 @@ template <bool kFirst>
   } else {
     first = sums[2 * pair];
     second = sums[2 * pair + 1];
-    asm(TETRAPHONE_PRODUCTS
+    asm volatile(TETRAPHONE_PRODUCTS
         "sadalp %[first].4s, %[t0].8h\n\t"
         "sadalp %[second].4s, %[t1].8h"
         : [first] "+w"(first), [second] "+w"(second), [t0] "=&w"(t0), [t1] "=&w"(t1)
@@ -83,14 +83,17 @@ template <bool kFirst>
   });
 }
 
+// int4: 32 products of a weight, at most 8, and 127 fit in 16 bits, so a group's are added up there. Weights are used as
+// they are.
+inline int8x16_t SignedLowNibbles(int8x16_t pair) { return vshrq_n_s8(vshlq_n_s8(pair, 4), 4); }
+inline int8x16_t SignedHighNibbles(int8x16_t pair) { return vshrq_n_s8(pair, 4); }
+
+// A step of two rows times a column.
 template <bool kFirst>
-[[gnu::always_inline]] inline void MultiplyS4(const std::int8_t*& weights, const std::int8_t*& xhat, Tile& sums) {
-  const int8x16x4_t w = Next64(weights), x = Next64(xhat);
-  Repeat<4>([&](auto pair) {
-    const int8x16_t w0 = LowNibbles(w.val[pair]), w1 = HighNibbles(w.val[pair]);
-    AddPair<kFirst>(w0, w1, x.val[0], x.val[2], sums[0], pair);
-    AddPair<kFirst>(w0, w1, x.val[1], x.val[3], sums[1], pair);
-  });
+[[gnu::always_inline]] inline void MultiplyS4(int8x16_t w, int8x16_t x, int16x8_t (&sums)[2]) {
+  const int8x8_t w_low = vget_low_s8(w), x_low = vget_low_s8(x);
+  sums[0] = kFirst ? vmull_s8(w_low, x_low) : vmlal_s8(sums[0], w_low, x_low);
+  sums[1] = kFirst ? vmull_high_s8(w, x) : vmlal_high_s8(sums[1], w, x);
 }
 
 // The sums of four rows.
@@ -120,30 +123,6 @@ template <int kColumnPair>
   });
 }
 
-template <int kColumnPair>
-[[gnu::always_inline]] inline void GemvS4(const Gemv& g, const End& end, std::int64_t row, const std::int8_t*& xhat) {
-  const std::int8_t* weights = Signed(g.values) + row * g.groups * kGroup / 2;
-  const std::uint8_t* scales = g.scales + (row / kTileRows * g.groups * kTileRows + row % kTileRows) * 2;
-  float32x4_t sums[2][2] = {};  // [column][four rows]
-  for (std::int64_t group = 0; group < g.groups; ++group) {
-    Tile parts;
-    MultiplyS4<true>(weights, xhat, parts);
-    MultiplyS4<false>(weights, xhat, parts);
-    const float32x4_t scale0 = LoadHalfScales(scales), scale1 = LoadHalfScales(scales + 8);
-    Repeat<2>([&](auto c) {
-      sums[c][0] = AddGroup(sums[c][0], Reduce<0>(parts[c]), scale0);
-      sums[c][1] = AddGroup(sums[c][1], Reduce<1>(parts[c]), scale1);
-    });
-    scales += kTileRows * 2;
-  }
-  const float32x4_t multipliers = end.Multipliers();
-  Repeat<2>([&](auto c) {
-    constexpr Index<2 * kColumnPair + c> column;
-    end.Store(row, column, sums[c][0], multipliers);
-    end.Store(row + 4, column, sums[c][1], multipliers);
-  });
-}
-
 void hamilton_gemv_s8_16x4_neon(const Gemv& g) {
   const End end(g);
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += 8) {
@@ -155,10 +134,38 @@ void hamilton_gemv_s8_16x4_neon(const Gemv& g) {
 
 void hamilton_gemv_s4_16x4_neon(const Gemv& g) {
   const End end(g);
-  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += 8) {
+  for (std::int64_t row = 0; row < g.tiles * kTileRows; row += 4) {
+    const std::int8_t* weights = Signed(g.values) + row / 8 * g.groups * 128 + row / 4 % 2 * 32;
+    const std::uint8_t* scales = HalfScales(g, row);
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
-    GemvS4<0>(g, end, row, xhat);
-    GemvS4<1>(g, end, row, xhat);
+    const std::int8_t* const last = xhat + g.groups * kGroup * kColumns * 2;
+    float32x4_t sums[4] = {};
+    while (xhat != last) {
+      int16x8_t parts[4][2][2];  // [column][pair][row]
+      Repeat<2>([&](auto half) {
+        const int8x16x2_t w = vld1q_s8_x2(weights);
+        weights += 64;
+        const int8x16x4_t low_x = Next64(xhat);
+        Repeat<2>([&](auto pair) {
+          const int8x16_t low = SignedLowNibbles(w.val[pair]);
+          Repeat<kColumns>([&](auto c) { MultiplyS4<half == 0>(low, low_x.val[c], parts[c][pair]); });
+        });
+        const int8x16x4_t high_x = Next64(xhat);
+        Repeat<2>([&](auto pair) {
+          const int8x16_t high = SignedHighNibbles(w.val[pair]);
+          Repeat<kColumns>([&](auto c) { MultiplyS4<false>(high, high_x.val[c], parts[c][pair]); });
+        });
+      });
+      const float32x4_t scale = NextFourScales(scales);
+      Repeat<kColumns>([&](auto c) {
+        const int16x8_t rows01 = vpaddq_s16(parts[c][0][0], parts[c][0][1]);
+        const int16x8_t rows23 = vpaddq_s16(parts[c][1][0], parts[c][1][1]);
+        const int32x4_t sum = vpaddlq_s16(vpaddq_s16(rows01, rows23));
+        sums[c] = vfmaq_f32(sums[c], vcvtq_f32_s32(sum), scale);
+      });
+    }
+    const float32x4_t multipliers = end.Multipliers();
+    Repeat<kColumns>([&](auto c) { end.Store(row, c, sums[c], multipliers); });
   }
 }
 
@@ -205,7 +212,7 @@ const Kernels kernels_neon = {"neon",
                               hamilton_gemv_s4_16x4_neon,
                               expand_f32_neon,
                               ExpandS8Body<Neon, 2, 2>,
-                              ExpandS8Body<Neon, 2, 2>,
+                              expand_s8_4x2_neon,
                               &gates_neon};
 
 }  // namespace tetraphone

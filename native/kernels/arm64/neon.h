@@ -58,6 +58,15 @@ inline int8x16x4_t Next64(const std::int8_t*& from) {
   return read;
 }
 
+// Reads that follow stay behind the products in `sums`: clang moves them up, and runs out of registers.
+inline void KeepOrder([[maybe_unused]] int32x4_t (&sums)[8]) {
+#ifdef __clang__
+  asm volatile(""
+               : "+w"(sums[0]), "+w"(sums[1]), "+w"(sums[2]), "+w"(sums[3]), "+w"(sums[4]), "+w"(sums[5]),
+                 "+w"(sums[6]), "+w"(sums[7]));
+#endif
+}
+
 inline const std::int8_t* Signed(const std::uint8_t* bytes) { return reinterpret_cast<const std::int8_t*>(bytes); }
 
 // int4: weights are used 16 times too large, which the conversion to float takes back.
@@ -66,7 +75,23 @@ inline int8x16_t HighNibbles(int8x16_t pair) { return vandq_s8(pair, vdupq_n_s8(
 inline float32x4_t AddGroup(float32x4_t sum, int32x4_t part, float32x4_t scales) {
   return vfmaq_f32(sum, vcvtq_n_f32_s32(part, 4), scales);
 }
-inline float32x4_t LoadHalfScales(const std::uint8_t* from) { return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from))); }
+
+// The scales of four or eight rows of a group; moves on to the next group.
+inline float32x4_t NextFourScales(const std::uint8_t*& from) {
+  const float32x4_t scales = vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from)));
+  from += kTileRows * 2;
+  asm("" : "+r"(from));
+  return scales;
+}
+inline float16x8_t NextEightScales(const std::uint8_t*& from) {
+  const float16x8_t scales = vreinterpretq_f16_u8(vld1q_u8(from));
+  from += kTileRows * 2;
+  asm("" : "+r"(from));
+  return scales;
+}
+inline const std::uint8_t* HalfScales(const Gemv& g, std::int64_t row) {
+  return g.scales + (row / kTileRows * g.groups * kTileRows + row % kTileRows) * 2;
+}
 
 }  // namespace
 }  // namespace tetraphone

@@ -72,37 +72,44 @@ void hamilton_gemv_s8_16x4_avx2(const Gemv& g) {
   }
 }
 
-// The low nibbles of 32 bytes, then the high ones, with their signs.
-inline __m256i LowNibbles(__m256i pair) {
-  const __m256i eight = _mm256_set1_epi8(8);
-  return _mm256_sub_epi8(_mm256_xor_si256(_mm256_and_si256(pair, _mm256_set1_epi8(15)), eight), eight);
-}
-inline __m256i HighNibbles(__m256i pair) { return LowNibbles(_mm256_srli_epi16(pair, 4)); }
-
+// The products of a group add up to at most 8 * 15 * 127 in each 16 bits.
 void hamilton_gemv_s4_16x4_avx2(const Gemv& g) {
+  const __m256i ones = _mm256_set1_epi16(1);
   const std::uint8_t* weights = g.values;
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
     __m256 sums[4] = {};
     for (std::int64_t group = 0; group < g.groups; ++group) {
-      __m256i parts[4][2] = {};
-      for (int two = 0; two < 2; ++two) {
-        const __m256i low = Load32(weights), high = Load32(weights + 32);
-        const __m256i low0 = LowNibbles(low), low1 = HighNibbles(low);
-        const __m256i high0 = LowNibbles(high), high1 = HighNibbles(high);
-        Repeat<kColumns>([&](auto c) {
-          const __m256i x0 = Broadcast8(xhat + c * kStep), x1 = Broadcast8(xhat + (kColumns + c) * kStep);
-          parts[c][0] = MultiplyAdd(MultiplyAdd(parts[c][0], low0, x0), low1, x1);
-          parts[c][1] = MultiplyAdd(MultiplyAdd(parts[c][1], high0, x0), high1, x1);
+      __m256i parts[4][2];  // [column][four rows]
+      Repeat<2>([&](auto two) {
+        const __m256i pairs[2] = {Load32Flipped(weights), Load32Flipped(weights + 32)};
+        Repeat<2>([&](auto step) {
+          Repeat<2>([&](auto half) {
+            const __m256i w = step == 0 ? LowNibbles(pairs[half]) : HighNibbles(pairs[half]);
+            Repeat<kColumns>([&](auto c) {
+              const __m256i products = _mm256_maddubs_epi16(w, Broadcast8(xhat + (step * kColumns + c) * kStep));
+              parts[c][half] = two + step == 0 ? products : _mm256_add_epi16(parts[c][half], products);
+            });
+          });
         });
         weights += 64;
         xhat += 2 * kColumns * kStep;
-      }
+      });
+      const Corrections corrections = CorrectionsS4(g, group);
       const std::uint8_t* scales = HalfScales(g, row, group);
-      Repeat<kColumns>([&](auto c) { sums[c] = AddGroup(sums[c], Reduce(parts[c][0], parts[c][1]), scales); });
+      Repeat<kColumns>([&](auto c) {
+        const __m256i part = Reduce(_mm256_madd_epi16(parts[c][0], ones), _mm256_madd_epi16(parts[c][1], ones));
+        sums[c] = AddGroup(sums[c], _mm256_add_epi32(part, _mm256_set1_epi32(corrections.columns[c])), scales);
+      });
     }
     Repeat<kColumns>([&](auto c) { Store(g, row, c, sums[c]); });
   }
+}
+
+void expand_s4_avx2(const Expand& e) {
+  ExpandWithSums(e, [](__m256i sum, __m256i ones, __m256i x) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(ones, x), _mm256_set1_epi16(1)));
+  });
 }
 
 }  // namespace
@@ -142,7 +149,7 @@ const Kernels kernels_avx2 = {"avx2",
                               hamilton_gemv_s4_16x4_avx2,
                               expand_f32_avx2,
                               expand_s8_avx2,
-                              expand_s8_avx2,
+                              expand_s4_avx2,
                               &gates_avx2};
 
 }  // namespace tetraphone

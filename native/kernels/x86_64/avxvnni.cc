@@ -34,7 +34,6 @@ void hamilton_gemv_s8_16x4_avxvnni(const Gemv& g) {
 }
 
 void hamilton_gemv_s4_16x4_avxvnni(const Gemv& g) {
-  const __m256i eights = _mm256_set1_epi8(-0x78), fifteen = _mm256_set1_epi8(15);
   const std::uint8_t* weights = g.values;
   for (std::int64_t row = 0; row < g.tiles * kTileRows; row += kHalfRows) {
     const std::int8_t* xhat = static_cast<const std::int8_t*>(g.xhat);
@@ -45,11 +44,9 @@ void hamilton_gemv_s4_16x4_avxvnni(const Gemv& g) {
       Repeat<kColumns>(
           [&](auto c) { parts[c][0] = parts[c][1] = _mm256_set1_epi64x(InOneLane(corrections.columns[c])); });
       for (int two = 0; two < 2; ++two) {
-        const __m256i low = _mm256_xor_si256(Load32(weights), eights),
-                      high = _mm256_xor_si256(Load32(weights + 32), eights);
-        const __m256i low0 = _mm256_and_si256(low, fifteen), high0 = _mm256_and_si256(high, fifteen);
-        const __m256i low1 = _mm256_and_si256(_mm256_srli_epi16(low, 4), fifteen);
-        const __m256i high1 = _mm256_and_si256(_mm256_srli_epi16(high, 4), fifteen);
+        const __m256i low = Load32Flipped(weights), high = Load32Flipped(weights + 32);
+        const __m256i low0 = LowNibbles(low), low1 = HighNibbles(low);
+        const __m256i high0 = LowNibbles(high), high1 = HighNibbles(high);
         Repeat<kColumns>([&](auto c) {
           const __m256i x0 = Broadcast8(xhat + c * kStep), x1 = Broadcast8(xhat + (kColumns + c) * kStep);
           parts[c][0] = MultiplyAdd(MultiplyAdd(parts[c][0], low0, x0), low1, x1);
