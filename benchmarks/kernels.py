@@ -49,6 +49,8 @@ PROCESSORS = ("cortex-a53", "cortex-a72", "cortex-a76", "max")
 TOLERANCE = {"float32": 1e-4, "int8": 0.1, "int4": 0.4}
 """Greatest difference of a hidden state from that of the float network in torch: shows that they compute the same."""
 FORMATS = tuple(TOLERANCE)
+CLANG = "clang++"
+"""What compiles the app: a second count of the reference network's instructions."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Options:
     """Of a network in a round, about."""
     build: Path = Path("build/benchmarks")
     """Folder for the programs that are compiled."""
+    only_instructions: bool = False
+    """Keep the times that `output` holds, and count the instructions on ARM anew."""
 
 
 Answer = dict[str, Any]
@@ -242,13 +246,14 @@ def instructions(case: Case, plugin: Path, programs: Path) -> dict[str, int]:
     return found
 
 
-def compile_for_arm(build: Path) -> Path | None:
+def compile_for_arm(build: Path, name: str = "aarch64-linux-gnu-g++") -> Path | None:
     """The folder of the programs for aarch64, or None where there is no compiler for it."""
-    compiler = shutil.which("aarch64-linux-gnu-g++")
-    if compiler is None:
+    compiler = shutil.which(name)
+    if compiler is None or shutil.which("aarch64-linux-gnu-g++") is None:  # whose headers and libraries clang takes
         return None
     cross = {"CMAKE_SYSTEM_NAME": "Linux", "CMAKE_SYSTEM_PROCESSOR": "aarch64", "CMAKE_CXX_COMPILER": compiler}
-    return compile_programs(build / "aarch64", **cross, CMAKE_EXE_LINKER_FLAGS="-static")
+    cross |= {"CMAKE_CXX_COMPILER_TARGET": "aarch64-linux-gnu"} if name == CLANG else {}
+    return compile_programs(build / f"aarch64-{name}", **cross, CMAKE_EXE_LINKER_FLAGS="-static")
 
 
 def on_arm(options: Options, cases: dict[str, Any]) -> dict[str, Any]:
@@ -266,6 +271,12 @@ def on_arm(options: Options, cases: dict[str, Any]) -> dict[str, Any]:
     for name, case in CASES.items():
         cases[name]["instructions_per_frame"] = instructions(case, plugin, programs)
     result["instructions_per_frame"] = cases["reference"]["instructions_per_frame"]
+    result["instructions_revision"] = machine()["revision"]
+    by_clang = compile_for_arm(options.build, CLANG)
+    if by_clang is None:
+        say(f"left out the instructions that {CLANG} makes, which is missing")
+    else:
+        result["instructions_per_frame_by_clang"] = instructions(CASES["reference"], plugin, by_clang)
     return result
 
 
@@ -296,9 +307,8 @@ def draw(result: dict[str, Any], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def main() -> None:
-    options = tyro.cli(Options, description=__doc__)
-    torch.set_num_threads(1)
+def measure_all(options: Options) -> dict[str, Any]:
+    """Times of all cases, which are written after each."""
     programs = compile_programs(options.build / "host", EXECUTORCH_FOLDER=next(iter(executorch_folder)))
     result: dict[str, Any] = {"figure": "kernels", **machine(), "instruction_set": instruction_set(), "cases": {}}
     for name, case in CASES.items():
@@ -309,6 +319,13 @@ def main() -> None:
             say(f"left out {peer}: {why}")
         result["cases"][name] = measured
         write(result, options.output)
+    return result
+
+
+def main() -> None:
+    options = tyro.cli(Options, description=__doc__)
+    torch.set_num_threads(1)
+    result = json.loads(options.output.read_text()) if options.only_instructions else measure_all(options)
     result |= on_arm(options, result["cases"])
     write(result, options.output)
     draw(result, options.output.with_suffix(".png"))
