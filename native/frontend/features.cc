@@ -224,7 +224,8 @@ Result<std::shared_ptr<const FrontEndTables>> FrontEnd::MakeTables(const Feature
 
 FrontEnd::FrontEnd(std::shared_ptr<const FrontEndTables> tables)
     : tables_(std::move(tables)), window_(tables_->window.size()), scratch_(3 * tables_->spectrum.size()),
-      row_(tables_->bank.size() * kLanes), rows_(kSpan * tables_->bands), frames_(tables_->stack * kComponents * tables_->bands) {}
+      row_(tables_->bank.size() * kLanes), rows_(kSpan * tables_->bands),
+      frames_(tables_->stack * kComponents * tables_->bands) {}
 
 std::size_t FrontEnd::heap_bytes() const {
   return HeapBytes(window_, scratch_, row_, rows_, frames_, inputs_ready_, bands_ready_);
@@ -247,7 +248,7 @@ void FrontEnd::Accept(const float* samples, std::size_t count) {
     count -= skipped + taken;
     if (filled_ < window_.size()) continue;
     ComputeRow();
-    if (keep_bands_) bands_ready_.insert(bands_ready_.end(), row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(tables_->bands));
+    if (keep_bands_) bands_ready_.insert(bands_ready_.end(), row_.data(), row_.data() + tables_->bands);
     for (std::size_t repeats = pushed_ == 0 ? kReach + 1 : 1; repeats > 0; --repeats) PushRow();
     skip_ = hop - std::min(hop, filled_);
     filled_ -= std::min(hop, filled_);

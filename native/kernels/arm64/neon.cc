@@ -83,8 +83,8 @@ template <bool kFirst>
   });
 }
 
-// int4: 32 products of a weight, at most 8, and 127 fit in 16 bits, so a group's are added up there. Weights are used as
-// they are.
+// int4: 32 products of a weight, at most 8, and 127 fit in 16 bits, so those of a group are added up there. Weights are
+// used as they are.
 inline int8x16_t SignedLowNibbles(int8x16_t pair) { return vshrq_n_s8(vshlq_n_s8(pair, 4), 4); }
 inline int8x16_t SignedHighNibbles(int8x16_t pair) { return vshrq_n_s8(pair, 4); }
 
