@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "contracts.h"
 #include "instruction_sets.h"
 #include "packing.h"
 #include "run.h"
@@ -170,21 +171,23 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
           }
         }
       }
-      parts.expand({planes, s.input_stride, layout.input.groups, layout.quaternion, false,
-                    s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes, s.multipliers + kColumns * i,
-                    s.quantized});
+      Call(parts.expand,
+           Expand{planes, s.input_stride, layout.input.groups, layout.quaternion, false,
+                  s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes, s.multipliers + kColumns * i,
+                  s.quantized});
     }
     // One frame: all tiles in one call. Several: no more than need be, so that their weights stay near for all frames.
     const std::int64_t most = columns == 1 ? tiles : kernels.tiles;
     for (std::int64_t tile = 0; tile < tiles; tile += most) {
       const std::int64_t together = tiles - tile < most ? tiles - tile : most;
       for (std::int64_t i = 0; i < columns; ++i) {
-        parts.gemv({block + layout.input.values + tile * layout.input.groups * ValueBytes(Info(shape.format).bits),
-                    block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),
-                    block + layout.input.sums + tile * kTileRows * 4, together, layout.input.groups,
-                    s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
-                    s.multipliers + kColumns * i, bias + tile * kTileRows, layout.quaternion ? layout.rows : 0,
-                    s.sums + i * kColumns * layout.rows + tile * kTileRows, layout.rows});
+        Call(parts.gemv,
+             Gemv{block + layout.input.values + tile * layout.input.groups * ValueBytes(Info(shape.format).bits),
+                  block + layout.input.scales + tile * ScaleBytes(shape.format, layout.input.groups),
+                  block + layout.input.sums + tile * kTileRows * 4, together, layout.input.groups,
+                  s.input_xhat + static_cast<std::size_t>(i) * s.input_xhat_bytes,
+                  s.multipliers + kColumns * i, bias + tile * kTileRows, layout.quaternion ? layout.rows : 0,
+                  s.sums + i * kColumns * layout.rows + tile * kTileRows, layout.rows});
       }
     }
     for (std::int64_t frame = 0; frame < count; ++frame) {
@@ -198,11 +201,12 @@ void RunWith(const Kernels& kernels, const Layer& layer, const float* x, std::in
         CopyPlanes(sums, layout.rows, units, to, units);
         continue;
       }
-      parts.expand({h_now, padded, layout.hidden.groups, true, true, s.hidden_xhat, s.hidden_multiplier, s.quantized});
-      parts.gemv({block + layout.hidden.values, block + layout.hidden.scales,
-                  block + layout.hidden.sums, tiles, layout.hidden.groups, s.hidden_xhat,
-                  s.hidden_multiplier, sums, layout.rows, sums, layout.rows});
-      parts.gates({sums, padded, {h_now, c_now}, {in_place ? to : s.h, c_next}});
+      Call(parts.expand, Expand{h_now, padded, layout.hidden.groups, true, true, s.hidden_xhat, s.hidden_multiplier,
+                                s.quantized});
+      Call(parts.gemv, Gemv{block + layout.hidden.values, block + layout.hidden.scales, block + layout.hidden.sums,
+                            tiles, layout.hidden.groups, s.hidden_xhat, s.hidden_multiplier, sums, layout.rows, sums,
+                            layout.rows});
+      Call(parts.gates, Gates{sums, padded, {h_now, c_now}, {in_place ? to : s.h, c_next}});
       c_now = c_next;
       h_now = to;
       if (in_place) continue;

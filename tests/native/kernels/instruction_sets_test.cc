@@ -10,6 +10,7 @@
 #endif
 
 #include "cases.h"
+#include "contracts.h"
 #include "run.h"
 
 namespace tetraphone {
@@ -75,6 +76,29 @@ TEST(InstructionSets, AreChosenAtAnyTime) {
   EXPECT_TRUE(same);
 #endif
   EXPECT_TRUE(ChooseInstructionSet(first.c_str()));
+}
+
+TEST(Contracts, AreTold) {
+  constexpr int kRows = kTileRows, kDepth = kGroup;
+  std::uint8_t block[kRows * kDepth], xhat[kDepth * kColumns * 2];
+  float floats[8 * kDepth], out[kColumns * kRows], multiplier[kColumns];
+  const Gemv gemv{block, block, block, 1, 1, xhat, multiplier, floats, 0, out, kRows};
+  const Expand expand{floats, kDepth, 1, true, false, xhat, multiplier, reinterpret_cast<std::int8_t*>(block)};
+  const Gates gates{floats, kRows, {out, out}, {out, out}};
+  EXPECT_TRUE(Holds(gemv) && Holds(expand) && Holds(gates));
+  const auto broken = [](auto arguments, auto change) {
+    change(arguments);
+    return !Holds(arguments);
+  };
+  EXPECT_TRUE(broken(gemv, [](Gemv& g) { g.out_stride = kRows - 1; }));
+  EXPECT_TRUE(broken(gemv, [](Gemv& g) { g.init = g.out + 1, g.init_stride = g.out_stride; }));
+  EXPECT_FALSE(broken(gemv, [](Gemv& g) { g.init = g.out, g.init_stride = g.out_stride; }));
+  EXPECT_TRUE(broken(gemv, [](Gemv& g) { g.out = const_cast<float*>(g.multiplier); }));
+  EXPECT_TRUE(broken(expand, [](Expand& e) { e.stride = kDepth - 1; }));
+  EXPECT_TRUE(broken(expand, [](Expand& e) { e.quaternion = false, e.state = true; }));
+  EXPECT_TRUE(broken(expand, [](Expand& e) { e.groups = 9; }));
+  EXPECT_TRUE(broken(gates, [](Gates& g) { g.units = kRows - 1; }));
+  EXPECT_TRUE(broken(gates, [](Gates& g) { g.next[1] = g.next[1] + 1; }));
 }
 
 }  // namespace
