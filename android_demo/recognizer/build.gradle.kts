@@ -3,7 +3,11 @@ import org.jetbrains.kotlin.gradle.dsl.JvmTarget
 plugins {
     alias(libs.plugins.android.library)
     alias(libs.plugins.kotlin.android)
+    `maven-publish`
 }
+
+group = "org.tetraphone"
+version = Regex("(?m)^version *= *\"(.*)\"").find(rootDir.resolve("../pyproject.toml").readText())!!.groupValues[1]
 
 android {
     namespace = "org.tetraphone"
@@ -38,6 +42,11 @@ android {
         sourceCompatibility = JavaVersion.VERSION_1_8
         targetCompatibility = JavaVersion.VERSION_1_8
     }
+    publishing {
+        singleVariant("release") {
+            withSourcesJar()
+        }
+    }
     // As in app/build.gradle.kts.
     sourceSets["test"].kotlin.srcDir("../testing/runner")
     sourceSets["test"].resources.srcDir("../testing/resources")
@@ -56,6 +65,23 @@ android {
 kotlin {
     compilerOptions {
         jvmTarget = JvmTarget.JVM_1_8
+    }
+}
+
+// `gradle :recognizer:publishToMavenLocal`, or a repository of one's own.
+publishing {
+    publications {
+        register<MavenPublication>("release") {
+            artifactId = "recognizer"
+            pom {
+                licenses {
+                    license {
+                        name = "Apache-2.0"
+                    }
+                }
+            }
+            afterEvaluate { from(components["release"]) }
+        }
     }
 }
 

@@ -18,7 +18,11 @@ ROOT = Path(__file__).parents[2]
 CROSS = Path("/usr/aarch64-linux-gnu/include")
 GLUE = ROOT / "android_demo/recognizer/src/main/cpp/jni.cc"
 CLASS = ROOT / "android_demo/recognizer/src/main/kotlin/org/tetraphone/PhonemeRecognizer.kt"
-SOURCES = (GLUE, ROOT / "native/capi/recognizer_c.cc", ROOT / "native/kernels/dispatch.cc")
+SOURCES = (
+    GLUE,
+    GLUE.with_name("results.cc"),
+    *(ROOT / "native" / name for name in ("capi/recognizer_c.cc", "capi/results_c.cc", "kernels/dispatch.cc")),
+)
 
 
 def headers() -> list[Path]:
@@ -41,7 +45,7 @@ def jdk() -> list[Path]:
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_compiles_for_android(source: Path, tmp_path: Path) -> None:
-    system = headers() + (jdk() if source is GLUE else [])
+    system = headers() + (jdk() if source.parent == GLUE.parent else [])
     code = tmp_path / "code.o"
     command = ["clang++", "--target=aarch64-linux-android26", "-std=c++17", "-c", "-Os", "-fPIC", "-o", code, source]
     command += ["-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-nostdinc++"]

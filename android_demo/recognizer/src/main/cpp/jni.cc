@@ -8,70 +8,20 @@
 #include <cstdint>
 #include <iterator>
 #include <list>
-#include <new>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "instruction_sets.h"
 #include "layers.h"
 #include "capi/recognizer_c.h"
+#include "glue.h"
+#include "results.h"
 
 namespace {
 
+using namespace glue;
+
 constexpr std::size_t kPiece = 4096;  // samples converted at a time
-
-// Found once, by the thread that loads the library: another may see another class loader.
-struct Classes {
-  jclass natives;
-  jclass string;
-  jclass exception;
-  jmethodID new_string;
-  jmethodID new_exception;
-};
-Classes classes;
-
-std::string Text(JNIEnv* env, jbyteArray bytes) {
-  std::string text(static_cast<std::size_t>(env->GetArrayLength(bytes)), '\0');
-  env->GetByteArrayRegion(bytes, 0, static_cast<jsize>(text.size()), reinterpret_cast<jbyte*>(text.data()));
-  return text;
-}
-
-jbyteArray Bytes(JNIEnv* env, const std::string& text) {
-  const auto size = static_cast<jsize>(text.size());
-  jbyteArray bytes = env->NewByteArray(size);
-  if (bytes != nullptr) env->SetByteArrayRegion(bytes, 0, size, reinterpret_cast<const jbyte*>(text.data()));
-  return bytes;
-}
-
-// Leaves a RecognizerException pending, or what stood in its way.
-void Throw(JNIEnv* env, const std::string& message) {
-  jbyteArray bytes = Bytes(env, message);
-  jstring charset = bytes == nullptr ? nullptr : env->NewStringUTF("UTF-8");
-  if (charset == nullptr) return;
-  jobject text = env->NewObject(classes.string, classes.new_string, bytes, charset);
-  if (text == nullptr) return;
-  jobject exception = env->NewObject(classes.exception, classes.new_exception, text);
-  if (exception != nullptr) env->Throw(static_cast<jthrowable>(exception));
-}
-
-// What `call` gives; zero and a pending exception if memory runs out.
-template <typename Call>
-auto Guarded(JNIEnv* env, Call call) -> decltype(call()) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    Throw(env, "out of memory");
-    return {};
-  }
-}
-
-// `code`, thrown if it is an error's.
-template <typename Code>
-Code Checked(JNIEnv* env, Code code) {
-  if (code < 0) Throw(env, tetraphone_error());
-  return code;
-}
 
 jlong Opened(JNIEnv* env, tetraphone_handle handle) {
   if (handle == 0) Throw(env, tetraphone_error());
@@ -134,15 +84,6 @@ jbyteArray Symbol(JNIEnv* env, jobject, jlong recognizer, jint index) {
   char symbol[64];
   const std::int64_t size = tetraphone_phone_symbol(Handle(recognizer), index, symbol, sizeof symbol);
   return Checked(env, size) < 0 ? nullptr : Bytes(env, symbol);
-}
-
-// Item `index` of an array of texts; null stays null.
-std::optional<std::string> TextAt(JNIEnv* env, jobjectArray texts, jsize index) {
-  auto* bytes = static_cast<jbyteArray>(env->GetObjectArrayElement(texts, index));
-  if (bytes == nullptr) return std::nullopt;
-  std::string text = Text(env, bytes);
-  env->DeleteLocalRef(bytes);
-  return text;
 }
 
 // The options that differ from the defaults, by their names: a file where files has one, else a number.
@@ -333,6 +274,9 @@ bool Register(JNIEnv* env, jclass natives) {
       Method("paused", "(J)Z", Paused),
       Method("seconds", "(J)D", Seconds),
       Method("heapBytes", "()J", HeapBytes),
+      Method("formats", "()[B", Formats),
+      Method("write", "([BD[[B[D[B[B)[B", Write),
+      Method("alphabet", "()[B", Alphabet),
       Method("instructionSets", "()Ljava/lang/String;", InstructionSets),
       Method("instructionSet", "()Ljava/lang/String;", InstructionSet),
       Method("chooseInstructionSet", "([B)Z", ChooseInstructionSet),

@@ -1,11 +1,13 @@
 package org.tetraphone
 
 import java.io.File
+import java.io.InputStream
+import java.util.logging.Logger
 
 /**
  * Recognises phonemes, offline: samples in, phones with times out. One object is a model and one stream of sound.
  *
- *     PhonemeRecognizer(File(filesDir, "qlstm-int8.pte")).use { recognizer ->
+ *     PhonemeRecognizer(File(filesDir, "english-int8.pte")).use { recognizer ->
  *         val samples = ShortArray(1600)
  *         while (listening) {
  *             val count = microphone.read(samples, 0, samples.size)
@@ -41,21 +43,31 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     }
 
     /** Maps the file, which must stay as it is while in use. Throws [RecognizerException] that says what is wrong. */
+    @JvmOverloads
     constructor(model: File, options: Options = Options()) : this(Native.load(model.path.toByteArray()), options)
 
     /** Copies the bytes of a model; [name] is for errors. */
+    @JvmOverloads
     constructor(model: ByteArray, name: String, options: Options = Options()) :
         this(Native.loadBytes(model, name.toByteArray()), options)
 
+    /** Reads a model whole, and closes the stream, such as `assets.open("english-int8.pte")`; [name] is for errors. */
+    @JvmOverloads
+    constructor(model: InputStream, name: String, options: Options = Options()) :
+        this(model.use { it.readBytes() }, name, options)
+
+    /** What the model's file says of itself. */
     val info: ModelInfo get() = open { model }
 
     /** Takes [count] samples of each channel, interleaved; any rate (Hz) and channel count, the same in each call. */
+    @JvmOverloads
     fun accept(samples: ShortArray, count: Int, rate: Int, channels: Int = 1) = open {
         requireSamples(samples.size, count, channels)
         Native.accept(it, samples, count, rate, channels)
     }
 
     /** As above, in [-1, 1]. */
+    @JvmOverloads
     fun accept(samples: FloatArray, count: Int, rate: Int, channels: Int = 1) = open {
         requireSamples(samples.size, count, channels)
         Native.accept(it, samples, count, rate, channels)
@@ -91,6 +103,14 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         }
     }
 
+    /** A leak is mended as far as that goes, and told: nobody knows when this runs. */
+    @Suppress("unused") // by the virtual machine
+    protected fun finalize() {
+        if (stream == 0L) return
+        Logger.getLogger(javaClass.name).warning("a recogniser was never closed: call close(), or use { }")
+        close()
+    }
+
     private inline fun <T> open(call: (Long) -> T): T = synchronized(lock) {
         check(stream != 0L) { "the recogniser is closed; make a new one" }
         call(stream)
@@ -111,14 +131,30 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
 
     /** What the file says of itself; times in seconds. Read by the names in native/common/fields.h. */
     class ModelInfo internal constructor(private val numbers: Map<String, Double>, symbol: (Int) -> String) {
+        /** Hz; any other rate is resampled to it. */
         val sampleRate = number("sample_rate").toInt()
+
+        /** Mel bands of a frame of [PhonemeRecognizer.bands]. */
         val bands = number("bands").toInt()
+
+        /** From one such frame to the next. */
         val hop = number("hop")
+
+        /** From one frame of the network to the next: times are multiples of it. */
         val frameShift = number("frame_shift")
+
+        /** Where the network's first frame begins. */
         val frameOffset = number("frame_offset")
+
+        /** From a sound to the moment when the network has heard enough of it. */
         val delay = number("delay")
+
+        /** Whether the file can also say where each phone of known words is. */
         val aligns = number("aligns") != 0.0
+
         val fileBytes = number("file_bytes").toLong()
+
+        /** The symbols, mostly of the ARPABET. */
         val phones = List(number("phones").toInt(), symbol)
 
         override fun toString() = "ModelInfo$numbers"
@@ -128,19 +164,27 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     }
 
     /**
-     * null: the default of the C++ recogniser, which alone knows it. [grammar] is a file in OpenFst's text form, over
-     * the model's phones; it and [phoneBonus] need a [beam]. [channel] is the one that is heard, counted from 0; by
-     * default the mean of all. The rest is explained in native/common/fields.h.
+     * null: the default of the C++ recogniser, which alone knows it (native/common/fields.h). Java has a constructor for
+     * each number of leading arguments.
      */
-    data class Options(
+    data class Options @JvmOverloads constructor(
+        /** Hypotheses that are kept; 0: the best path without a beam. */
         val beam: Int? = null,
+        /** Seconds of silence that make a pause. */
         val pause: Double? = null,
+        /** Whether log-mel energies are kept for [PhonemeRecognizer.bands]. */
         val keepBands: Boolean = false,
+        /** The channel that is heard, counted from 0; by default the mean of all. */
         val channel: Int? = null,
+        /** A grammar over the model's phones, a file in OpenFst's text form; it needs a [beam]. */
         val grammar: File? = null,
+        /** Weight of the grammar. */
         val grammarScale: Double? = null,
+        /** Added for each phone: above 0 more are found; it needs a [beam]. */
         val phoneBonus: Double? = null,
+        /** Phones by which hypotheses are told apart. */
         val context: Int? = null,
+        /** Added to the blank's score: below 0 more phones are found. */
         val blankShift: Double? = null,
     ) {
         /** What is given, by its name in native/common/fields.h: numbers and files. */
@@ -157,13 +201,19 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         ).mapNotNull { (name, value) -> value?.let { name to it } }.toMap()
     }
 
-    class RecognizerException(message: String) : Exception(message)
+    /** Unchecked, for Java as for Kotlin: a wrong file or option, told in one sentence. */
+    class RecognizerException(message: String) : RuntimeException(message)
+
+    /** A way in which results are written for other programs; files of it end in [suffix]. */
+    data class Format(val name: String, val suffix: String, val help: String)
 
     companion object {
         /** Instruction sets of this build that the processor has, the best last. */
+        @JvmStatic
         val instructionSets: List<String> get() = Native.instructionSets().split(' ')
 
         /** The set in use by all recognisers of the process; setting one that is not in the list throws. */
+        @JvmStatic
         var instructionSet: String
             get() = Native.instructionSet()
             set(value) = require(Native.chooseInstructionSet(value.toByteArray())) {
@@ -174,7 +224,42 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
          * Bytes of native heap that recognisers of this process hold, as they count them: buffers, states, tables, and
          * models given as bytes; not a mapped file, and not the allocator's own overhead. Waits for calls in progress.
          */
+        @JvmStatic
         val nativeBytes: Long get() = Native.heapBytes()
+
+        /** Those of `tetraphone recognize --format`. */
+        @JvmStatic
+        val formats: List<Format>
+            get() = lines(Native.formats()).map { (name, suffix, help) -> Format(name, suffix, help) }
+
+        /** Phones of the ARPABET, by which models name them, in the International Phonetic Alphabet. */
+        @JvmStatic
+        val ipa: Map<String, String> get() = lines(Native.alphabet()).associate { (arpabet, ipa) -> arpabet to ipa }
+
+        /**
+         * The [phones] of a [recording] of that name and so many [seconds], in the format of that name; [alphabet] is
+         * `arpabet` or `ipa`. Throws [RecognizerException] if a name is unknown, or a phone has no IPA.
+         */
+        @JvmStatic
+        @JvmOverloads
+        fun write(
+            recording: String,
+            seconds: Double,
+            phones: List<Phone>,
+            format: String,
+            alphabet: String = "arpabet",
+        ): String = String(
+            Native.write(
+                recording.toByteArray(),
+                seconds,
+                phones.map { it.symbol.toByteArray() }.toTypedArray(),
+                phones.flatMap { listOf(it.start, it.end, it.confidence) }.toDoubleArray(),
+                format.toByteArray(),
+                alphabet.toByteArray(),
+            ),
+        )
+
+        private fun lines(text: ByteArray) = String(text).lines().filter { it.isNotEmpty() }.map { it.split('\t') }
 
         private fun readInfo(recognizer: Long): ModelInfo {
             val names = String(Native.infoNames()).split(' ')
@@ -212,6 +297,16 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         external fun paused(stream: Long): Boolean
         external fun seconds(stream: Long): Double
         external fun heapBytes(): Long
+        external fun formats(): ByteArray
+        external fun write(
+            recording: ByteArray,
+            seconds: Double,
+            symbols: Array<ByteArray>,
+            numbers: DoubleArray,
+            format: ByteArray,
+            alphabet: ByteArray,
+        ): ByteArray
+        external fun alphabet(): ByteArray
         external fun instructionSets(): String
         external fun instructionSet(): String
         external fun chooseInstructionSet(name: ByteArray): Boolean
