@@ -10,7 +10,7 @@ ROOMS := common sound recognition corpora train quant export evaluation commands
 NATIVE := $(shell find native -name '*.cc' -o -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt -o -name '*.cmake' -o -name '*.map')
 
 .PHONY: setup demo test lint types python-tests numeric-tests cpp-tests arm-tests recognizer-tests arm-recognizer foreign foreign-tests wasm-tests web fuzz benchmark models android screenshots \
-        apk wheels mutants clean build/regular
+        apk aar wheels mutants clean build/regular
 
 setup: .venv/ready
 
@@ -167,6 +167,10 @@ screenshots: build/android/prepared
 # PHONE_LIBRARY=path of a libtetraphone_jni.so for arm64-v8a puts that one into them.
 apk: build/android/prepared
 	PATH=$(CURDIR)/$(BIN):$$PATH bash android_demo/make.sh apk build/android
+
+# The recogniser for other apps, as a Maven repository in build/android/aar; PHONE_LIBRARY as above.
+aar: build/android/prepared
+	PATH=$(CURDIR)/$(BIN):$$PATH bash android_demo/make.sh aar build/android
 
 build/android/prepared: .venv/ready android_demo/prepare.py $(wildcard models/*.pte)
 	$(BIN)/python android_demo/prepare.py build/android --corpora $(CORPORA)

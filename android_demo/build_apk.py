@@ -68,6 +68,7 @@ def link(build: Path, models: Sequence[Path], apk: Path, keep: Path | None = Non
     (assets / "models").mkdir(parents=True)
     for model in models:
         shutil.copyfile(model, assets / "models" / model.name)
+    shutil.copytree(build.parent / "assets" / "licences", assets / "licences")
     tools = build / "tools" / "prebuilt"
     command: list[str | Path] = [tools / "linux" / "aapt2_64", "link", "-o", apk, "-I", tools / "android-framework.jar"]
     command += ["--manifest", build / "AndroidManifest.xml", "-A", HERE / "app/src/main/assets", "-A", assets]

@@ -21,7 +21,11 @@ PAGE = 16384
 PERMISSIONS = ["android.permission.RECORD_AUDIO"]
 EXPORTED = [
     ("android.intent.action.MAIN", "android.intent.category.LAUNCHER", None),
-    ("android.intent.action.SEND", "android.intent.category.DEFAULT", "audio/*"),
+    *(
+        (f"android.intent.action.{action}", "android.intent.category.DEFAULT", f"{kind}/*")
+        for action in ("SEND", "VIEW")
+        for kind in ("audio", "video")
+    ),
 ]
 """What other apps may start: action, category, type."""
 SDKS = {"minSdkVersion": "26", "targetSdkVersion": "36"}
@@ -145,7 +149,7 @@ def open_to_others(component: Element) -> Iterator[tuple[str | None, str | None,
     for filter_ in filters:
         actions = [action.get("name") for action in filter_.findall("action")]
         categories = [category.get("name") for category in filter_.findall("category")]
-        types = [data.get("mimeType") for data in filter_.findall("data")] or [None]
+        types = [data.get("mimeType") for data in filter_.findall("data") if data.get("mimeType")] or [None]
         yield from ((action, category, type_) for action in actions for category in categories for type_ in types)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make.sh test|screenshots|apk BUILD: what can be had of the demo without an Android SDK; says what it skips and why.
+# make.sh test|screenshots|apk|aar BUILD: what can be had of the demo without an Android SDK; says what it skips and why.
 # The Makefile calls it, in the repository's root, with .venv/bin in PATH. PHONE_LIBRARY: a library for arm64-v8a.
 set -euo pipefail
 step=$1
@@ -60,6 +60,27 @@ apk() {
   python android_demo/check_apk.py "$build"/apk/tetraphone-all*.apk --build "$build/maven" --limit 3000000
 }
 
+# The AAR; and another app in Java, which has nothing but that, with the host's library in the phone's place.
+aar() {
+  local library=${PHONE_LIBRARY:-} unpacked="$build/aar/unpacked" kotlin
+  if [[ -z $library ]]; then
+    stand_in || return 0
+    echo "no PHONE_LIBRARY is given: the AAR holds a library for aarch64 Linux, for checks only"
+    library=$build/stand-in/libtetraphone_jni.so
+  fi
+  python android_demo/build_aar.py "$build/maven" "$build/aar" --library "arm64-v8a=$library"
+  mkdir "$unpacked"
+  python -m zipfile -e "$build"/aar/org/tetraphone/recognizer/*/*.aar "$unpacked"
+  kotlin=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["kotlin"])' "$build/maven/tools.json")
+  javac -Xlint:all -Werror -cp "$unpacked/classes.jar:$kotlin" -d "$unpacked/consumer" \
+    android_demo/testing/consumer/Consumer.java
+  java -Djava.library.path="$build/host" -cp "$unpacked/classes.jar:$unpacked/consumer:$kotlin" Consumer \
+    "$build/assets/models/english-int8.pte" "$build/expected/measure.wav" > "$unpacked/phones.json"
+  python -c 'import json, sys; a, b = (json.load(open(path))["phones"] for path in sys.argv[1:]); sys.exit(a != b and f"the consumer heard {a}, not {b}")' \
+    "$unpacked/phones.json" "$build/expected/measure.json"
+  rm -r "$unpacked"
+}
+
 needs "the Android demo" java:openjdk-17-jdk-headless javac:openjdk-17-jdk-headless mvn:maven || exit 0
 if [[ $(uname -sm) != "Linux x86_64" ]]; then
   echo "skipped: the Android demo, since its aapt2 is for Linux on x86-64"
@@ -72,6 +93,7 @@ case $step in
     host_library
     "${maven[@]}" test
     apk
+    aar
     ;;
   screenshots)
     host_library
@@ -81,8 +103,13 @@ case $step in
     "${maven[@]}" process-classes
     apk
     ;;
+  aar)
+    host_library
+    "${maven[@]}" process-classes
+    aar
+    ;;
   *)
-    echo "make.sh: $step is none of test, screenshots, apk" >&2
+    echo "make.sh: $step is none of test, screenshots, apk, aar" >&2
     exit 2
     ;;
 esac

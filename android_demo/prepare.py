@@ -2,7 +2,8 @@
 
     python prepare.py OUTPUT [--models FOLDER] [--corpora FOLDER]
 
-OUTPUT/assets/models: the .pte files of the app: the models that ship; without them, untrained ones of their sizes.
+OUTPUT/assets: what the app has of the repository. models: the .pte files that ship, or untrained ones of their sizes.
+licences: ours.
 OUTPUT/expected: the app's recording and one of each corpus, as 16 kHz WAV, with the JSON of `tetraphone recognize`.
 """
 
@@ -42,6 +43,9 @@ def main() -> None:
     parser.add_argument("--corpora", type=Path, default=HERE.parents[1] / "shared" / "corpora")
     arguments = parser.parse_args()
     models = take_models(arguments.models, arguments.output / "assets" / "models")
+    licences = arguments.output / "assets" / "licences"
+    licences.mkdir(exist_ok=True)
+    shutil.copyfile(HERE.parent / "LICENSE", licences / "Apache-2.0.txt")
     expect(models, arguments.corpora, arguments.output / "expected")
 
 

@@ -6,11 +6,15 @@ plugins {
     alias(libs.plugins.kotlin.android)
 }
 
-/** Puts models into the app's assets, and nothing else: one that was renamed does not stay there. */
-abstract class ModelAssets @Inject constructor(private val files: FileSystemOperations) : DefaultTask() {
+/** What of the repository the app's assets have: models and its licence. One that was renamed does not stay there. */
+abstract class RepositoryAssets @Inject constructor(private val files: FileSystemOperations) : DefaultTask() {
     @get:InputFiles
     @get:PathSensitive(PathSensitivity.NAME_ONLY)
     abstract val models: ConfigurableFileCollection
+
+    @get:InputFile
+    @get:PathSensitive(PathSensitivity.NONE)
+    abstract val licence: RegularFileProperty
 
     @get:OutputDirectory
     abstract val assets: DirectoryProperty
@@ -18,14 +22,19 @@ abstract class ModelAssets @Inject constructor(private val files: FileSystemOper
     @TaskAction
     fun copy() {
         files.sync {
-            from(models)
-            into(assets.dir("models"))
+            from(models) { into("models") }
+            from(licence) {
+                into("licences")
+                rename { "Apache-2.0.txt" }
+            }
+            into(assets)
         }
     }
 }
 
 // int8, int4 and the tiny one in int8, as prepare.py takes them.
-val modelAssets = tasks.register<ModelAssets>("modelAssets") {
+val repositoryAssets = tasks.register<RepositoryAssets>("repositoryAssets") {
+    licence = rootDir.resolve("../LICENSE")
     models.from(
         fileTree(rootDir.resolve("../models")) {
             include("*-int8.pte", "*-int4.pte")
@@ -35,7 +44,7 @@ val modelAssets = tasks.register<ModelAssets>("modelAssets") {
 }
 
 androidComponents {
-    onVariants { it.sources.assets?.addGeneratedSourceDirectory(modelAssets, ModelAssets::assets) }
+    onVariants { it.sources.assets?.addGeneratedSourceDirectory(repositoryAssets, RepositoryAssets::assets) }
 }
 
 // resources.sh reads the lines `name = value` for builds without Gradle.
@@ -70,7 +79,7 @@ android {
         // What `make android` leaves there: the host's library, models and expected phones.
         unitTests.all { test ->
             val prepared = rootDir.resolve("../build/android")
-            test.jvmArgs("-Djava.library.path=$prepared/host", "-Xmx2g")
+            test.jvmArgs("-Djava.library.path=$prepared/host", "-Xmx2g", "--add-opens=java.base/java.io=ALL-UNNAMED")
             test.systemProperty("tetraphone.models", "$prepared/assets/models")
             test.systemProperty("tetraphone.expected", "$prepared/expected")
             test.systemProperty("tetraphone.corpora", rootDir.resolve("../../shared/corpora"))

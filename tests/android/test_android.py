@@ -43,6 +43,19 @@ N: android=http://schemas.android.com/apk/res/android (line=2)
                     A: http://schemas.android.com/apk/res/android:name(0x01010003)="android.intent.category.DEFAULT"
                   E: data (line=14)
                     A: http://schemas.android.com/apk/res/android:mimeType(0x01010026)="audio/*" (Raw: "audio/*")
+                  E: data (line=15)
+                    A: http://schemas.android.com/apk/res/android:mimeType(0x01010026)="video/*" (Raw: "video/*")
+              E: intent-filter (line=11)
+                  E: action (line=12)
+                    A: http://schemas.android.com/apk/res/android:name(0x01010003)="android.intent.action.VIEW"
+                  E: category (line=13)
+                    A: http://schemas.android.com/apk/res/android:name(0x01010003)="android.intent.category.DEFAULT"
+                  E: data (line=16)
+                    A: http://schemas.android.com/apk/res/android:scheme(0x01010027)="content" (Raw: "content")
+                  E: data (line=14)
+                    A: http://schemas.android.com/apk/res/android:mimeType(0x01010026)="audio/*" (Raw: "audio/*")
+                  E: data (line=15)
+                    A: http://schemas.android.com/apk/res/android:mimeType(0x01010026)="video/*" (Raw: "video/*")
 """
 
 
@@ -60,7 +73,7 @@ def test_good_manifest_has_no_fault() -> None:
         ("RECORD_AUDIO", "INTERNET", "asks for the permissions"),
         ("=36", "=35", "targetSdkVersion is 35"),
         ("=26", "=21", "minSdkVersion is 21"),
-        ("action.SEND", "action.VIEW", "is open to other apps"),
+        ("action.SEND", "action.EDIT", "is open to other apps"),
         ("(0x010104ea)=false", "(0x010104ea)=true", "extracts"),
         ("allowBackup(0x01010280)=false", "allowBackup(0x01010280)=true", "backup"),
         ('"audio/*" (Raw: "audio/*")', '"*/*" (Raw: "*/*")', "is open to other apps"),
@@ -145,6 +158,21 @@ def test_attributes_newer_than_the_oldest_android_must_have_a_folder_of_their_ow
     (tmp_path / "values/two.xml").write_text(style.format("newer") + '<shape android:col="1"/>')
     with pytest.raises(SystemExit, match=r"values/two.xml: android:col\n  values/two.xml: android:newer$"):
         build_apk.refuse_newer_attributes(tmp_path, oldest)
+
+
+def texts(language: str) -> dict[str, str]:
+    """The app's by their names."""
+    folder = DEMO / "app/src/main/res" / f"values{language}"
+    rows = [row for path in folder.glob("*.xml") for row in ElementTree.parse(path).getroot().findall("string")]
+    return {row.attrib["name"]: row.text or "" for row in rows if row.get("translatable") != "false"}
+
+
+def test_german_has_every_text_and_one_form_of_address() -> None:
+    german, english = texts("-de"), texts("")
+    assert set(german) == set(english)
+    for name, text in german.items():
+        assert set(re.findall(r"%\d\$\w", text)) == set(re.findall(r"%\d\$\w", english[name])), name
+        assert re.search(r"(?<=[^.:;!?] )(?:Sie|Ihnen|Ihr\w*)\b", text) is None, f"{name}: {text}"
 
 
 def maven_properties() -> dict[str, str]:

@@ -164,8 +164,8 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
     }
 
     /**
-     * null: the default of the C++ recogniser, which alone knows it (native/common/fields.h). Java has a constructor for
-     * each number of leading arguments.
+     * null: the default of the C++ recogniser, which alone knows it (native/common/fields.h). Java has a constructor
+     * for each number of leading arguments.
      */
     data class Options @JvmOverloads constructor(
         /** Hypotheses that are kept; 0: the best path without a beam. */

@@ -17,7 +17,10 @@ import java.util.concurrent.TimeUnit
 internal val Context.mayRecord
     get() = checkSelfPermission(Manifest.permission.RECORD_AUDIO) == PackageManager.PERMISSION_GRANTED
 
-/** The microphone: a thread that does nothing but read it into a ring, until it is closed. */
+/**
+ * The microphone: a thread that does nothing but read it into a ring, until it is closed. [tell] hears how it goes, but
+ * not of the end that was asked for.
+ */
 internal class Capture(private val context: Context, private val tell: (MicrophoneState) -> Unit) : AutoCloseable {
     /** Hz, once the first samples are in the ring. */
     @Volatile
@@ -28,13 +31,13 @@ internal class Capture(private val context: Context, private val tell: (Micropho
 
     private val manager = checkNotNull(context.getSystemService(AudioManager::class.java))
     private val end = CountDownLatch(1)
-    private val thread = Thread(::run, "microphone").apply { start() }
 
-    /** Ends the recording; what is in the ring stays. */
-    override fun close() {
-        end.countDown()
-        thread.join()
+    init {
+        Thread(::run, "microphone").start()
     }
+
+    /** Ends the recording, without waiting for it; what is in the ring stays. */
+    override fun close() = end.countDown()
 
     private val ended get() = end.count == 0L
 
@@ -47,7 +50,6 @@ internal class Capture(private val context: Context, private val tell: (Micropho
                 val heard = record != null && read(record)
                 if (!heard && !ended) tell(MicrophoneState.BUSY)
             } while (!end.await(if (heard) 0 else RETRY_MILLIS, TimeUnit.MILLISECONDS))
-            tell(MicrophoneState.OFF)
         } catch (_: SecurityException) {
             tell(MicrophoneState.NO_PERMISSION)
         } catch (_: RuntimeException) { // whatever a device's audio system throws

@@ -12,8 +12,8 @@ import java.nio.ByteOrder
 
 /** Sound of a recording, piece by piece. */
 internal fun interface Decoder {
-    /** Gives [sink] all of it, until that says false. Throws [IOException] that says what is wrong. */
-    fun decode(uri: Uri, sink: (Piece) -> Boolean)
+    /** Gives [sink] all of it, as long as it is [wanted]. Throws [IOException] that says what is wrong. */
+    fun decode(uri: Uri, wanted: () -> Boolean, sink: (Piece) -> Unit)
 
     /** [count] samples of each channel, interleaved; where it ends and how long the recording is, in seconds. */
     class Piece(
@@ -28,7 +28,7 @@ internal fun interface Decoder {
 
 /** Whatever Android decodes. */
 internal class PlatformDecoder(private val context: Context) : Decoder {
-    override fun decode(uri: Uri, sink: (Decoder.Piece) -> Boolean) {
+    override fun decode(uri: Uri, wanted: () -> Boolean, sink: (Decoder.Piece) -> Unit) {
         val extractor = MediaExtractor()
         try {
             extractor.setDataSource(context, uri, null)
@@ -40,7 +40,7 @@ internal class PlatformDecoder(private val context: Context) : Decoder {
             try {
                 codec.configure(format, null, null, 0)
                 codec.start()
-                pump(extractor, codec, format, sink)
+                pump(extractor, codec, format, wanted, sink)
             } finally {
                 codec.release()
             }
@@ -55,21 +55,16 @@ internal class PlatformDecoder(private val context: Context) : Decoder {
         extractor: MediaExtractor,
         codec: MediaCodec,
         input: MediaFormat,
-        sink: (Decoder.Piece) -> Boolean,
+        wanted: () -> Boolean,
+        sink: (Decoder.Piece) -> Unit,
     ) {
-        val duration = if (input.containsKey(
-                MediaFormat.KEY_DURATION,
-            )
-        ) {
-            input.getLong(MediaFormat.KEY_DURATION) / 1e6
-        } else {
-            null
-        }
+        val known = input.containsKey(MediaFormat.KEY_DURATION)
+        val duration = if (known) input.getLong(MediaFormat.KEY_DURATION) / 1e6 else null
         val info = MediaCodec.BufferInfo()
         var format = input
         var fed = false
         var decoded = 0L
-        while (true) {
+        while (wanted()) {
             if (!fed) fed = feed(extractor, codec)
             val index = codec.dequeueOutputBuffer(info, WAIT_MICROS)
             if (index == MediaCodec.INFO_OUTPUT_FORMAT_CHANGED) format = codec.outputFormat
@@ -81,7 +76,7 @@ internal class PlatformDecoder(private val context: Context) : Decoder {
             val count = samples.size / channels
             decoded += count
             val piece = Decoder.Piece(samples, count, rate, channels, decoded.toDouble() / rate, duration)
-            if (count > 0 && !sink(piece)) return
+            if (count > 0) sink(piece)
             if (info.flags and MediaCodec.BUFFER_FLAG_END_OF_STREAM != 0) return
         }
     }

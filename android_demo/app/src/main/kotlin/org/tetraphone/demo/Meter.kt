@@ -5,7 +5,7 @@ import org.tetraphone.PhonemeRecognizer
 import org.tetraphone.PhonemeRecognizer.Phone
 
 /** Time and memory that recognition takes while it listens; used by the thread that recognises. */
-internal class Meter {
+internal class Meter(private val clock: () -> Long = Debug::threadCpuTimeNanos) {
     private val delays = ArrayDeque<Double>()
     private var busy = 0.0
     private var sound = 0.0
@@ -15,9 +15,9 @@ internal class Meter {
 
     /** Runs [work] on so many seconds of sound, and counts the processor time that it takes. */
     fun <T> time(seconds: Double, work: () -> T): T {
-        val before = Debug.threadCpuTimeNanos()
+        val before = clock()
         return work().also {
-            busy = FORGET * busy + (Debug.threadCpuTimeNanos() - before) / 1e9
+            busy = FORGET * busy + (clock() - before) / 1e9
             sound = FORGET * sound + seconds
         }
     }

@@ -3,8 +3,10 @@ package org.tetraphone.demo
 import android.content.Context
 import android.net.Uri
 import android.provider.OpenableColumns
+import android.text.format.Formatter
 import org.tetraphone.PhonemeRecognizer
 import org.tetraphone.PhonemeRecognizer.Options
+import org.tetraphone.PhonemeRecognizer.RecognizerException
 import java.io.File
 import java.io.IOException
 import java.io.InputStream
@@ -38,17 +40,25 @@ internal class Models(private val context: Context) {
             .map { Model(it.name.removeSuffix(SUFFIX), it.length(), foreign) }
     }
 
-    fun open(model: Model): PhonemeRecognizer = open(file(model))
+    fun open(model: Model, options: Options = BANDS): PhonemeRecognizer = open(file(model), options)
 
-    /** Copies a foreign file and loads it, which checks it; one that is refused is not kept. */
-    fun import(uri: Uri): Pair<Model, PhonemeRecognizer> {
+    /**
+     * Copies a foreign file and loads it, which checks it; one that is refused is not kept. What does not begin as a
+     * model does, or goes beyond [most] bytes, is not copied any further.
+     */
+    fun import(uri: Uri, most: Long = MOST_BYTES): Pair<Model, PhonemeRecognizer> {
         val name = displayName(context, uri).removeSuffix(SUFFIX).replace('/', '_')
         val file = File(imported, "$name$SUFFIX")
         val checked = File(context.cacheDir, "$name.checked")
         try {
-            val input = context.contentResolver.openInputStream(uri) ?: throw IOException("$name cannot be opened")
-            input.use { write(it, checked) }
-            open(checked).close()
+            val input = context.contentResolver.openInputStream(uri)
+                ?: throw IOException(context.getString(R.string.model_refused, name, uri))
+            input.use { write(it, checked) { head, size -> refuse(name, head, size, most) } }
+            try {
+                open(checked).close()
+            } catch (failure: RecognizerException) {
+                throw IOException(context.getString(R.string.model_refused, name, failure.message), failure)
+            }
             imported.mkdirs()
             // Beside a file of that name that is in use: the old one stays mapped until it is closed.
             if (!checked.renameTo(file)) throw IOException("$file cannot be written")
@@ -58,16 +68,44 @@ internal class Models(private val context: Context) {
         return Model(name, file.length(), imported = true) to open(file)
     }
 
+    /** An imported one; a stream that has it in use goes on. */
+    fun delete(model: Model) {
+        require(model.imported) { "$model belongs to the app" }
+        file(model).delete()
+    }
+
+    private fun refuse(name: String, head: ByteArray, size: Long, most: Long) {
+        if (!MAGIC.indices.all { head[MAGIC_AT + it] == MAGIC[it].code.toByte() }) {
+            throw IOException(context.getString(R.string.model_foreign, name))
+        }
+        if (size > most) {
+            throw IOException(context.getString(R.string.model_large, name, Formatter.formatFileSize(context, most)))
+        }
+    }
+
     private fun file(model: Model) = File(if (model.imported) imported else bundled, model.name + SUFFIX)
 
-    private fun open(file: File) = PhonemeRecognizer(file, Options(keepBands = true))
+    private fun open(file: File, options: Options = BANDS) = PhonemeRecognizer(file, options)
 
-    private fun write(input: InputStream, file: File) {
+    /** [check] is told the first bytes, which are zero where there are none, and the size so far. */
+    private fun write(input: InputStream, file: File, check: (ByteArray, Long) -> Unit = { _, _ -> }) {
         file.parentFile?.mkdirs()
         val partial = File(file.path + ".partial")
+        val piece = ByteArray(PIECE)
+        val head = ByteArray(HEAD)
+        var size = 0L
         try {
             partial.outputStream().use { output ->
-                input.copyTo(output)
+                while (true) {
+                    val count = input.read(piece)
+                    if (count > 0 && size < HEAD) {
+                        piece.copyInto(head, size.toInt(), 0, minOf(count, HEAD - size.toInt()))
+                    }
+                    size += maxOf(count, 0)
+                    if (count < 0 || size >= HEAD) check(head, size)
+                    if (count < 0) break
+                    output.write(piece, 0, count)
+                }
                 output.fd.sync()
             }
             if (!partial.renameTo(file)) throw IOException("$file cannot be written")
@@ -77,9 +115,17 @@ internal class Models(private val context: Context) {
     }
 
     private companion object {
+        val BANDS = Options(keepBands = true)
         const val SUFFIX = ".pte"
         const val CHOSEN = "chosen"
         const val VERSION = "version"
+        const val PIECE = 65_536
+        const val HEAD = 16
+
+        /** Of an ExecuTorch program: FlatBuffers' file identifier, whose last letters are its version. */
+        const val MAGIC = "ET"
+        const val MAGIC_AT = 4
+        const val MOST_BYTES = 64_000_000L
     }
 }
 

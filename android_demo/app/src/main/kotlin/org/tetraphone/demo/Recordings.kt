@@ -1,10 +1,7 @@
 package org.tetraphone.demo
 
 import android.content.Context
-import android.media.MediaPlayer
 import android.net.Uri
-import android.os.Handler
-import android.os.Looper
 import org.tetraphone.PhonemeRecognizer.Phone
 import java.io.IOException
 
@@ -15,112 +12,104 @@ internal class Recordings(
     private val models: Models,
     private val decoder: Decoder,
 ) : AutoCloseable {
-    private val main = Handler(Looper.getMainLooper())
-    private var player: MediaPlayer? = null
+    private val player = Player(context) { uri, change ->
+        store.update { if (recording?.uri == uri) change(this) else this }
+    }
 
-    /** The recording that is open; a new one for each [open], so that a thread of an earlier one ends by itself. */
+    /** What is being recognised; a new one for each time, so that a thread of an earlier one ends by itself. */
     @Volatile
     private var wanted: Wanted? = null
 
-    private class Wanted(val uri: Uri)
+    private class Wanted(val uri: Uri, val model: () -> Model)
 
     /** [model] may wait, and throw as the recogniser does. */
     fun open(uri: Uri, model: () -> Model) {
         close()
-        val opened = Wanted(uri)
-        wanted = opened
-        store.update { copy(recording = RecordingState(displayName(context, uri), uri, 0f)) }
-        Thread({ recognise(opened, model) }, "recording").start()
+        store.update { copy(recording = RecordingState(uri.lastPathSegment ?: uri.toString(), uri, 0f)) }
+        begin(Wanted(uri, model))
+    }
+
+    /** Recognises what is open once more, by another model; playing goes on. */
+    fun again() {
+        val open = wanted ?: return
+        store.update { copy(recording = recording?.copy(progress = 0f, sound = Sound())) }
+        begin(Wanted(open.uri, open.model))
     }
 
     /** Stops and forgets it. */
     override fun close() {
         wanted = null
-        player?.release()
-        player = null
+        player.close()
         store.update { copy(recording = null) }
     }
 
-    fun play() {
-        val wanted = wanted ?: return
-        val player = player ?: MediaPlayer().also { fresh ->
-            try {
-                fresh.setDataSource(context, wanted.uri)
-                fresh.prepare()
-            } catch (failure: Exception) {
-                fresh.release()
-                return fail(wanted, failure.message)
-            }
-            fresh.setOnCompletionListener { change(wanted) { copy(playing = false, position = 0.0) } }
-            this.player = fresh
-        }
-        player.start()
-        change(wanted) { copy(playing = true) }
-        follow(player)
+    fun play() = wanted?.let { player.play(it.uri) }
+
+    fun pause() = player.pause()
+
+    /** To so many seconds from the start. */
+    fun seek(seconds: Double) = wanted?.let { player.seek(it.uri, seconds) }
+
+    private fun begin(opened: Wanted) {
+        wanted = opened
+        Thread({ recognise(opened) }, "recording").start()
     }
 
-    fun pause() {
-        player?.takeIf { it.isPlaying }?.pause()
-        wanted?.let { change(it) { copy(playing = false) } }
-    }
-
-    private fun follow(playing: MediaPlayer) {
-        if (playing != player || store.state.recording?.playing != true) return
-        change(wanted ?: return) { copy(position = playing.currentPosition / 1000.0) }
-        main.postDelayed({ follow(playing) }, FOLLOW_MILLIS)
-    }
-
-    private fun recognise(opened: Wanted, model: () -> Model) {
+    private fun recognise(opened: Wanted) {
+        val name = displayName(context, opened.uri) // asks another app, which may take its time
+        change(opened) { copy(name = name) }
         try {
-            models.open(model()).use { recognizer ->
-                var phones = emptyList<Phone>()
+            models.open(opened.model()).use { recognizer ->
+                val phones = ArrayList<Phone>()
                 var bands: BandHistory? = null
+                var percent = -1
                 fun sound(history: BandHistory) =
-                    Sound(history, history.frames, phones, phones.size, recognizer.seconds)
-                decoder.decode(opened.uri) { piece ->
-                    val frames = (piece.duration ?: LONGEST) / recognizer.info.hop
-                    val history = bands ?: BandHistory(
-                        recognizer.info.bands,
-                        recognizer.info.hop,
-                        2 * minOf(frames + 100, LONGEST / recognizer.info.hop).toInt(),
-                    ).also { bands = it }
+                    Sound(history, history.frames, ArrayList(phones), phones.size, recognizer.seconds)
+                decoder.decode(opened.uri, { wanted === opened }) { piece ->
+                    val history = bands ?: history(piece, recognizer.info.bands, recognizer.info.hop)
+                    bands = history
                     recognizer.accept(piece.samples, piece.count, piece.rate, piece.channels)
                     history.append(recognizer.bands())
-                    phones = phones + recognizer.poll()
+                    phones += recognizer.poll()
                     val progress = piece.duration?.let { (piece.end / it).toFloat().coerceAtMost(0.99f) } ?: 0.5f
+                    // A hundred times in all, not for each piece: the list is copied.
+                    val now = if (piece.duration == null) piece.end.toInt() / 10 else (100 * progress).toInt()
+                    if (now == percent) return@decode
+                    percent = now
+                    val sound = sound(history)
                     change(opened) {
-                        copy(
-                            progress = progress,
-                            sound = sound(history),
-                            durationSeconds =
-                            piece.duration ?: piece.end,
-                        )
+                        copy(progress = progress, sound = sound, durationSeconds = piece.duration ?: piece.end)
                     }
-                    wanted == opened
                 }
+                if (wanted !== opened) return
                 recognizer.finish()
-                val history = bands ?: throw IOException("it holds no sound")
+                val history = bands ?: throw IOException(context.getString(R.string.no_sound))
                 history.append(recognizer.bands())
-                phones = phones + recognizer.poll()
-                change(opened) { copy(progress = 1f, sound = sound(history), durationSeconds = recognizer.seconds) }
+                phones += recognizer.poll()
+                val sound = sound(history)
+                change(opened) { copy(progress = 1f, sound = sound, durationSeconds = sound.seconds) }
             }
+        } catch (_: SecurityException) { // lent to this app for a while only
+            fail(opened, context.getString(R.string.recording_gone, name))
         } catch (failure: Exception) { // providers of other apps throw what they like
-            fail(opened, failure.message ?: failure.toString())
+            fail(opened, context.getString(R.string.recording_refused, name, failure.message ?: failure.toString()))
         }
     }
 
-    private fun fail(failed: Wanted, reason: String?) {
-        val message = context.getString(R.string.recording_refused, displayName(context, failed.uri), reason)
-        store.update { if (wanted == failed) copy(error = message, recording = null) else this }
+    private fun history(piece: Decoder.Piece, bands: Int, hop: Double): BandHistory {
+        val seconds = minOf(LONGEST, (piece.duration ?: LONGEST) + 1)
+        return BandHistory(bands, hop, (seconds / hop).toInt())
+    }
+
+    private fun fail(failed: Wanted, message: String) = store.update {
+        if (wanted === failed) copy(error = message, recording = null) else this
     }
 
     /** Of [opened], if it is still the one that is open. */
     private fun change(opened: Wanted, how: RecordingState.() -> RecordingState) =
-        store.update { if (wanted == opened) copy(recording = recording?.how()) else this }
+        store.update { if (wanted === opened) copy(recording = recording?.how()) else this }
 
     private companion object {
-        const val FOLLOW_MILLIS = 33L
-
         /** Seconds of spectrogram that are kept; of a longer recording the last. */
         const val LONGEST = 600.0
     }

@@ -48,6 +48,8 @@ data class Sound(
     val phones: List<Phone> = emptyList(),
     val finalPhones: Int = 0,
     val seconds: Double = 0.0,
+    /** Phones before these that are not kept: where the first one stands in the running count. */
+    val forgotten: Int = 0,
 )
 
 data class Figures(
@@ -99,7 +101,12 @@ data class MeasureState(
 data class MeasureRow(
     val model: String,
     val instructionSet: String,
+    /** Median of several runs. */
     val realTimeFactor: Double,
+    /** Seconds from a sound to its phone, by the model's own looking ahead. */
+    val delay: Double,
     val phones: Int,
+    /** Native heap of the recogniser. */
+    val recognizerBytes: Long,
     val modelBytes: Long,
 )

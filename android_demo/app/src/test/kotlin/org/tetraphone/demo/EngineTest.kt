@@ -9,6 +9,7 @@ import org.json.JSONObject
 import org.junit.After
 import org.junit.Assert.assertEquals
 import org.junit.Assert.assertNull
+import org.junit.Assert.assertThrows
 import org.junit.Assert.assertTrue
 import org.junit.Before
 import org.junit.Test
@@ -22,6 +23,7 @@ import org.tetraphone.PhonemeRecognizer
 import java.io.ByteArrayInputStream
 import java.io.File
 import java.io.IOException
+import java.io.InputStream
 import kotlin.random.Random
 
 /** The engine with the real recogniser; the microphone plays recordings. */
@@ -72,7 +74,7 @@ class EngineTest {
         waitFor("a retry") { player.refused > 1 }
         player.dead = false
         waitFor("all of it") { heard(player) }
-        engine.stop()
+        stop()
         assertEquals(phones(wav), engine.state.live.phones.map { it.symbol })
     }
 
@@ -96,7 +98,7 @@ class EngineTest {
         engine.listen()
         fun counted() = engine.state.run { live.seconds * 16000 + (figures?.lostSamples ?: 0) }
         waitFor("losses") { (engine.state.figures?.lostSamples ?: 0) > 0 && counted() > total - 1 }
-        engine.stop()
+        stop()
         assertEquals(total.toDouble(), counted(), 0.5)
     }
 
@@ -132,10 +134,10 @@ class EngineTest {
         engine.listen()
         waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
         engine.leave()
-        assertEquals(MicrophoneState.OFF, engine.state.microphone)
+        waitFor("release") { engine.state.microphone == MicrophoneState.OFF }
         engine.comeBack()
         waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
-        engine.stop()
+        stop()
         engine.leave()
         engine.comeBack()
         assertEquals(MicrophoneState.OFF, engine.state.microphone)
@@ -171,6 +173,37 @@ class EngineTest {
     }
 
     @Test
+    fun anImportedModelIsTakenUpToASizeAndCanBeDeleted() {
+        val first = engine.state.model!!
+        val bytes = app.assets.open("models/${first.name}.pte").use { it.readBytes() }
+        val models = Models(app)
+        val most = bytes.size - 1L
+        assertThrows(IOException::class.java) { models.import(provided("large.pte", bytes), most) }
+        assertTrue(models.list().none { it.imported })
+        engine.importModel(provided("${first.name}.pte", bytes))
+        waitFor("the model") { engine.state.model?.imported == true }
+        val imported = engine.state.model!!
+        assertEquals("a model of one name with the app's", first.name, imported.name)
+        engine.deleteModel(imported)
+        waitFor("the first again") { engine.state.model == first }
+        assertTrue(engine.state.models.none { it.imported })
+        assertThrows(IllegalArgumentException::class.java) { models.delete(first) }
+    }
+
+    @Test
+    fun listeningBeforeTheModelIsLoadedLosesNothing() {
+        engine.close()
+        val player = Player(samples(recordings.last()))
+        ShadowAudioRecord.setSourceProvider { player }
+        engine = Engine(app, WavDecoder)
+        engine.listen()
+        waitFor("all of it") { heard(player) }
+        stop()
+        assertEquals(phones(recordings.last()), engine.state.live.phones.map { it.symbol })
+        assertEquals(0L, engine.state.figures!!.lostSamples)
+    }
+
+    @Test
     fun brokenModelsAreRefusedAndTheOneInUseStays() {
         val before = engine.state.model
         val bytes = app.assets.open("models/${before!!.name}.pte").use { it.readBytes() }
@@ -189,6 +222,12 @@ class EngineTest {
         }
         assertEquals(before, engine.state.model)
         assertTrue(engine.state.models.none { it.imported })
+        val unread = Endless()
+        shadowOf(app.contentResolver).registerInputStream(Uri.parse("content://elsewhere/film.pte"), unread)
+        engine.importModel(Uri.parse("content://elsewhere/film.pte"))
+        waitFor("film") { engine.state.error != null }
+        assertTrue("${unread.given} bytes", unread.given < 200_000)
+        engine.dismissError()
         listenTo(Player(samples(recordings.last())))
         assertEquals(phones(recordings.last()), engine.state.live.phones.map { it.symbol })
     }
@@ -243,6 +282,22 @@ class EngineTest {
         val phones = engine.state.measure.rows.groupBy({ it.model }, { it.phones })
         for ((model, counts) in phones) assertEquals(model, 1, counts.toSet().size)
         assertEquals(before, PhonemeRecognizer.instructionSet)
+        assertTrue(engine.state.measure.rows.all { it.recognizerBytes > 0 && it.delay > 0 })
+    }
+
+    @Test
+    fun measuringEndsTheMicrophoneAndIsEndedByIt() {
+        ShadowAudioRecord.setSourceProvider { Player(ShortArray(16000 * 600)) }
+        engine.listen()
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
+        engine.measure()
+        waitFor("a run") { engine.state.measure.progress > 0 }
+        assertEquals(MicrophoneState.OFF, engine.state.microphone)
+        engine.listen()
+        waitFor("listening again") { engine.state.microphone == MicrophoneState.LISTENING }
+        assertEquals(false, engine.state.measure.running)
+        val turns = engine.state.models.size * PhonemeRecognizer.instructionSets.size
+        assertTrue("${engine.state.measure.rows.size}", engine.state.measure.rows.size < turns)
     }
 
     @Test
@@ -260,9 +315,15 @@ class EngineTest {
     private fun listenTo(player: Player) {
         ShadowAudioRecord.setSourceProvider { player }
         engine.listen()
+        waitFor("listening") { engine.state.microphone == MicrophoneState.LISTENING }
         waitFor("all of it") { heard(player) }
-        engine.stop()
+        stop()
         idle()
+    }
+
+    private fun stop() {
+        engine.stop()
+        waitFor("the end") { engine.state.microphone == MicrophoneState.OFF }
     }
 
     private fun heard(player: Player) = engine.state.live.seconds * 16000 > player.sound.size - 1
@@ -312,6 +373,15 @@ class EngineTest {
         }
     }
 
+    /** A file that begins as no model does, and never ends. */
+    private class Endless : InputStream() {
+        var given = 0
+
+        override fun read() = 1.also { given++ }
+
+        override fun read(into: ByteArray, offset: Int, size: Int) = size.also { given += it }
+    }
+
     /** A microphone that waits for nobody, as after a stall. */
     private class Flood(private var left: Int) : ShadowAudioRecord.AudioRecordSource {
         override fun readInShortArray(into: ShortArray, offset: Int, size: Int, blocking: Boolean): Int {
@@ -321,14 +391,15 @@ class EngineTest {
     }
 
     private object WavDecoder : Decoder {
-        override fun decode(uri: Uri, sink: (Decoder.Piece) -> Boolean) {
+        override fun decode(uri: Uri, wanted: () -> Boolean, sink: (Decoder.Piece) -> Unit) {
             val file = File(uri.path!!)
             if (!file.exists()) throw IOException("there is no such file")
             val all = samples(file)
             for (first in all.indices step 1000) {
                 val piece = all.copyOfRange(first, minOf(first + 1000, all.size))
                 val end = (first + piece.size) / 16000.0
-                if (!sink(Decoder.Piece(piece, piece.size, 16000, 1, end, all.size / 16000.0))) return
+                if (!wanted()) return
+                sink(Decoder.Piece(piece, piece.size, 16000, 1, end, all.size / 16000.0))
             }
         }
     }

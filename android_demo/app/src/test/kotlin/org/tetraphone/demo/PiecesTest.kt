@@ -68,17 +68,29 @@ class PiecesTest {
 
     @Test
     fun historyForgetsTheOldestOnly() {
-        val history = BandHistory(2, 0.01, capacity = 10)
+        val history = BandHistory(2, 0.01, kept = 10)
         repeat(23) { history.append(floatArrayOf(it.toFloat(), -it.toFloat())) }
         val frame = FloatArray(2)
         assertEquals(23, history.frames)
-        assertEquals(18, history.first)
-        for (index in 18 until 23) {
+        assertEquals(13, history.first)
+        for (index in 13 until 23) {
             assertTrue(history.copy(index, frame))
-            assertEquals(listOf(index.toFloat(), -index.toFloat()), frame.toList())
+            assertEquals(listOf(0f, -2f * index), frame.toList())
         }
-        assertFalse(history.copy(17, frame))
+        assertFalse(history.copy(12, frame))
         assertFalse(history.copy(23, frame))
+    }
+
+    /** Whichever frame is looked at first: what was scrolled by before does not matter. */
+    @Test
+    fun energiesAreRelativeToTheLoudestBefore() {
+        val history = BandHistory(1, 0.01)
+        for (energy in listOf(-9f, 4f, 0f, 1f)) history.append(floatArrayOf(energy))
+        val frame = FloatArray(1)
+        val levels = listOf(3, 1, 0, 2).map { index -> history.copy(index, frame).let { frame[0] } }
+        for ((expected, level) in listOf(1 - 3.98f, 0f, -9 + 2f, 0 - 3.99f).zip(levels)) {
+            assertEquals(expected, level, 1e-5f)
+        }
     }
 
     @Test
@@ -104,20 +116,26 @@ class PiecesTest {
         assertEquals(listOf(Aligned("T", null)), align(listOf("T"), emptyList()))
     }
 
+    /** All of the command's, and its JSON as the command writes it. */
     @Test
-    fun exportsAreWhatOtherProgramsRead() {
-        val phones = listOf(Phone("SH", 0.1, 0.2, 0.91), Phone("IY", 0.2, 0.35, 0.5))
-        val recording =
-            RecordingState("a \"b\".wav", Uri.EMPTY, 1f, Sound(phones = phones, finalPhones = 2, seconds = 0.5))
-        val json = JSONObject(Export.json(recording))
-        assertEquals("a \"b\".wav", json.getString("recording"))
-        assertEquals(0.35, json.getJSONArray("phones").getJSONObject(1).getDouble("end"), 0.0)
-        assertEquals("    0.10     0.20  SH  0.91\n    0.20     0.35  IY  0.50\n", Export.text(recording))
-        assertEquals(
-            "File type = \"ooTextFile\"\nObject class = \"TextGrid\"\n\n0\n0.5\n<exists>\n1\n" +
-                "\"IntervalTier\"\n\"phones\"\n0\n0.5\n4\n" +
-                "0.0\n0.1\n\"\"\n0.1\n0.2\n\"SH\"\n0.2\n0.35\n\"IY\"\n0.35\n0.5\n\"\"\n",
-            Export.textGrid(recording),
-        )
+    fun exportsAreThoseOfTheCommand() {
+        val expected = File(System.getProperty("tetraphone.expected")!!)
+        val json = JSONObject(File(expected, "measure.json").readText())
+        val list = json.getJSONArray("phones")
+        val phones = List(list.length()) { list.getJSONObject(it) }.map {
+            Phone(it.getString("phone"), it.getDouble("start"), it.getDouble("end"), it.getDouble("confidence"))
+        }
+        val sound = Sound(phones = phones, finalPhones = phones.size, seconds = json.getDouble("duration"))
+        val recording = RecordingState("a/\"b\".x.wav", Uri.EMPTY, 1f, sound)
+        for (format in PhonemeRecognizer.formats) {
+            val export = Export.of(recording, format, ipa = true)
+            assertEquals("a_\"b\".x${format.suffix}", export.name)
+            val text = export.content().replace("\\u0283", "ʃ") // as JSON may have it
+            assertTrue(format.name, "ʃ" in text || phones.none { it.symbol == "SH" })
+        }
+        val format = PhonemeRecognizer.formats.single { it.name == "json" }
+        val written = Export.of(recording, format, ipa = false).content()
+        assertEquals(recording.name, JSONObject(written).getString("recording"))
+        assertEquals(list.toString(), JSONObject(written).getJSONArray("phones").toString())
     }
 }

@@ -1,20 +1,16 @@
 package org.tetraphone.demo.ui
 
-import android.app.AlertDialog
 import android.content.Context
 import android.view.ViewGroup.LayoutParams.MATCH_PARENT
 import android.view.ViewGroup.LayoutParams.WRAP_CONTENT
 import android.widget.FrameLayout
 import android.widget.Switch
-import org.tetraphone.demo.Engine
-import org.tetraphone.demo.Model
 import org.tetraphone.demo.R
 import org.tetraphone.demo.UiState
 
 /** The name of the place, the model in use, and the switch from ARPABET to IPA. */
-internal class Header(context: Context, title: Int, private val engine: Engine, private val host: Host) :
-    FrameLayout(context) {
-    private val model = context.button(R.style.PlainButton) { choose() }
+internal class Header(context: Context, title: Int, private val host: Host) : FrameLayout(context) {
+    private val model = context.button(R.style.PlainButton) { host.ask(Question.MODEL) }
     private val symbols = Switch(context).apply {
         id = R.id.symbols
         setText(R.string.ipa)
@@ -37,25 +33,9 @@ internal class Header(context: Context, title: Int, private val engine: Engine, 
     }
 
     fun show(state: UiState) {
-        val name = state.model?.let(::title) ?: context.getString(R.string.model_none)
+        val name = state.model?.let { title(context, it) } ?: context.getString(R.string.model_none)
         model.put(name)
         model.contentDescription = context.getString(R.string.model_now, name)
         symbols.isChecked = host.ipa
     }
-
-    private fun choose() {
-        val state = engine.state
-        val names = state.models.map { "${title(it)}, ${bytes(context, it.bytes)}" }
-        AlertDialog.Builder(context)
-            .setTitle(R.string.model_choose)
-            .setSingleChoiceItems(names.toTypedArray(), state.models.indexOf(state.model)) { dialog, which ->
-                engine.choose(state.models[which])
-                dialog.dismiss()
-            }
-            .setPositiveButton(R.string.model_open) { _, _ -> host.pickModel() }
-            .setNegativeButton(R.string.cancel, null)
-            .show()
-    }
 }
-
-internal fun title(model: Model): String = model.name.removeSuffix(".pte")

@@ -1,7 +1,9 @@
 package org.tetraphone.demo.ui
 
 import android.app.Activity
+import android.app.AlertDialog
 import android.content.ActivityNotFoundException
+import android.content.ClipData
 import android.content.Context
 import android.content.Intent
 import android.net.Uri
@@ -19,6 +21,8 @@ import android.widget.LinearLayout
 import android.widget.Toast
 import org.tetraphone.demo.DemoApplication
 import org.tetraphone.demo.Engine
+import org.tetraphone.demo.Export
+import org.tetraphone.demo.MicrophoneState
 import org.tetraphone.demo.R
 import org.tetraphone.demo.UiState
 import org.tetraphone.demo.ui.NavigationBar.Tab
@@ -35,10 +39,14 @@ class MainActivity :
     private lateinit var bar: NavigationBar
     private lateinit var content: LinearLayout
     private lateinit var error: ErrorBanner
+    private lateinit var strip: MicrophoneStrip
     private lateinit var frame: FrameLayout
     private lateinit var tab: Tab
     private lateinit var shown: UiState
     private var purpose: Purpose? = null
+    private var question: Question? = null
+    private var dialog: AlertDialog? = null
+    private var saving: Export? = null
 
     /** Tests close it, to show states of their own. */
     internal var observation: AutoCloseable? = null
@@ -50,17 +58,21 @@ class MainActivity :
         purpose = saved?.getString(PURPOSE)?.let(Purpose::valueOf)
         go(saved?.getString(TAB)?.let(Tab::valueOf) ?: Tab.LISTEN)
         if (saved == null) receive(intent) else restore(saved)
+        saved?.getString(QUESTION)?.let { ask(Question.valueOf(it)) }
     }
 
     private fun buildScreen() {
         error = ErrorBanner(this) { engine.dismissError() }
+        strip = MicrophoneStrip(this) { engine.stop() }
         frame = FrameLayout(this)
         bar = NavigationBar(this, side, ::go)
         content = LinearLayout(this)
         content.orientation = LinearLayout.VERTICAL
-        val around = LinearLayout.LayoutParams(MATCH_PARENT, WRAP_CONTENT)
         val gap = size(R.dimen.gap)
-        content.addView(error, around.apply { setMargins(gap, gap, gap, 0) })
+        for (view in listOf(error, strip)) {
+            val around = LinearLayout.LayoutParams(MATCH_PARENT, WRAP_CONTENT)
+            content.addView(view, around.apply { setMargins(gap, gap, gap, 0) })
+        }
         content.addView(frame, LinearLayout.LayoutParams(MATCH_PARENT, 0, 1f))
         val root = LinearLayout(this)
         root.orientation = if (side) LinearLayout.HORIZONTAL else LinearLayout.VERTICAL
@@ -106,6 +118,13 @@ class MainActivity :
             frame.addView(place)
         }
         place.show(shown)
+        showStrip()
+    }
+
+    /** Where the place itself does not show that the microphone is on. */
+    private fun showStrip() {
+        val on = shown.microphone == MicrophoneState.LISTENING || shown.microphone == MicrophoneState.SILENCED
+        strip.showIf(on && tab != if (shown.practise?.listening == true) Tab.PRACTISE else Tab.LISTEN)
     }
 
     private fun build(tab: Tab) = when (tab) {
@@ -113,12 +132,15 @@ class MainActivity :
         Tab.RECORDINGS -> RecordingsView(this, engine, this)
         Tab.PRACTISE -> PractiseView(this, engine, this)
         Tab.MEASURE -> MeasureView(this, engine, this)
-        Tab.ABOUT -> AboutView(this)
+        Tab.ABOUT -> AboutView(this, this)
     }
 
     internal fun show(state: UiState) {
+        val withdrawn = state.microphone == MicrophoneState.NO_PERMISSION && shown.microphone != state.microphone
         shown = state
+        if (withdrawn) permission = microphone.state
         error.show(state.error)
+        showStrip()
         places.getValue(tab).show(state)
     }
 
@@ -130,7 +152,8 @@ class MainActivity :
 
     override fun onResume() {
         super.onResume()
-        show(shown) // the permission may have changed in the settings
+        permission = microphone.state // it may have changed in the settings
+        show(shown)
     }
 
     override fun onStop() {
@@ -139,10 +162,17 @@ class MainActivity :
         super.onStop()
     }
 
+    override fun onDestroy() {
+        dialog?.setOnDismissListener(null)
+        dialog?.dismiss()
+        super.onDestroy()
+    }
+
     override fun onSaveInstanceState(state: Bundle) {
         super.onSaveInstanceState(state)
         state.putString(TAB, tab.name)
         state.putString(PURPOSE, purpose?.name)
+        state.putString(QUESTION, question?.name)
         state.putString(WORD, shown.practise?.word?.text)
         state.putParcelable(RECORDING, shown.recording?.uri)
         state.putBundle(SCROLLS, Bundle().also { scrolls -> for ((tab, place) in places) scrolls.put(tab, place) })
@@ -170,27 +200,40 @@ class MainActivity :
         receive(intent)
     }
 
-    /** A recording that another app shares. */
+    /** A recording that another app shares or shows; not once more when the app is opened among the recent ones. */
     @Suppress("DEPRECATION")
     private fun receive(intent: Intent) {
-        if (intent.action != Intent.ACTION_SEND) return
+        if (intent.flags and Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY != 0) return
+        val uri = when (intent.action) {
+            Intent.ACTION_SEND -> intent.getParcelableExtra<Parcelable>(Intent.EXTRA_STREAM) as? Uri
+            Intent.ACTION_VIEW -> intent.data
+            else -> return
+        }
         go(Tab.RECORDINGS)
-        val uri = intent.getParcelableExtra<Parcelable>(Intent.EXTRA_STREAM) as? Uri
         if (uri == null) toast(R.string.not_audio) else engine.openRecording(uri)
     }
 
-    override val permission: Permission get() = microphone.state
+    /** Looked up when it may have changed, not for each state. */
+    override var permission = Permission.UNASKED
+        private set
 
     override var ipa: Boolean
-        get() = settings.getBoolean(IPA, false)
-        set(value) {
-            if (value == ipa) return
-            settings.edit().putBoolean(IPA, value).apply()
-            show(shown)
-        }
+        get() = settings.getBoolean(IPA, true)
+        set(value) = keep(IPA, value, ipa)
+
+    override var figuresOpen: Boolean
+        get() = settings.getBoolean(FIGURES, false)
+        set(value) = keep(FIGURES, value, figuresOpen)
+
+    private fun keep(name: String, value: Boolean, before: Boolean) {
+        if (value == before) return
+        settings.edit().putBoolean(name, value).apply()
+        show(shown)
+    }
 
     override fun withMicrophone(purpose: Purpose) {
         this.purpose = purpose
+        permission = microphone.state
         when (permission) {
             Permission.GRANTED -> begin()
             Permission.REFUSED_FOR_GOOD -> openSettings()
@@ -209,6 +252,7 @@ class MainActivity :
 
     override fun onRequestPermissionsResult(request: Int, permissions: Array<out String>, results: IntArray) {
         if (results.isEmpty()) return // cancelled, since another request is open
+        permission = microphone.state
         if (permission == Permission.GRANTED) begin()
         purpose = null
         show(shown)
@@ -216,7 +260,7 @@ class MainActivity :
 
     override fun openSettings() {
         val app = Uri.fromParts("package", packageName, null)
-        startActivity(Intent(Settings.ACTION_APPLICATION_DETAILS_SETTINGS, app))
+        start(Intent(Settings.ACTION_APPLICATION_DETAILS_SETTINGS, app))
     }
 
     override fun pickModel() = pick(MODEL, "*/*")
@@ -226,17 +270,36 @@ class MainActivity :
     private fun pick(request: Int, vararg types: String) {
         val intent = Intent(Intent.ACTION_OPEN_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE)
         intent.type = types.singleOrNull() ?: "*/*"
-        intent.putExtra(Intent.EXTRA_MIME_TYPES, types)
+        start(intent.putExtra(Intent.EXTRA_MIME_TYPES, types), request)
+    }
+
+    /** Another app's screen, where there is one for it. */
+    private fun start(intent: Intent, request: Int = -1) {
         try {
             startActivityForResult(intent, request)
         } catch (_: ActivityNotFoundException) {
-            toast(R.string.no_picker)
+            toast(R.string.no_app)
         }
+    }
+
+    override fun ask(question: Question) {
+        val fresh = dialog(this, question, engine, this) ?: return
+        val before = dialog
+        this.question = question
+        dialog = fresh
+        before?.dismiss()
+        fresh.setOnDismissListener {
+            if (dialog !== fresh) return@setOnDismissListener
+            this.question = null
+            dialog = null
+        }
+        fresh.show()
     }
 
     override fun onActivityResult(request: Int, result: Int, data: Intent?) {
         val uri = data?.data?.takeIf { result == RESULT_OK } ?: return
         if (request == MODEL) engine.importModel(uri)
+        if (request == SAVE) saving?.let { engine.save(it, uri) } ?: toast(R.string.not_saved_again)
         if (request == AUDIO) {
             remember(uri)
             engine.openRecording(uri)
@@ -252,21 +315,34 @@ class MainActivity :
         }
     }
 
-    override fun share(content: String, type: String) {
-        val intent = Intent(Intent.ACTION_SEND).setType(type).putExtra(Intent.EXTRA_TEXT, content)
-        startActivity(Intent.createChooser(intent, getString(R.string.share)))
+    override fun share(export: Export) = engine.lend(export) { uri ->
+        val intent = Intent(Intent.ACTION_SEND).setType(export.type).putExtra(Intent.EXTRA_STREAM, uri)
+        intent.clipData = ClipData.newRawUri(export.name, uri) // carries the leave to read it
+        intent.addFlags(Intent.FLAG_GRANT_READ_URI_PERMISSION)
+        start(Intent.createChooser(intent, getString(R.string.share)))
     }
+
+    override fun save(export: Export) {
+        saving = export
+        val intent = Intent(Intent.ACTION_CREATE_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE)
+        start(intent.setType(export.type).putExtra(Intent.EXTRA_TITLE, export.name), SAVE)
+    }
+
+    override fun browse(address: Int) = start(Intent(Intent.ACTION_VIEW, Uri.parse(getString(address))))
 
     private fun toast(message: Int) = Toast.makeText(this, message, Toast.LENGTH_LONG).show()
 
     private companion object {
         const val MODEL = 2
         const val AUDIO = 3
+        const val SAVE = 4
         const val TAB = "tab"
         const val PURPOSE = "purpose"
         const val WORD = "word"
         const val RECORDING = "recording"
         const val SCROLLS = "scrolls"
         const val IPA = "ipa"
+        const val FIGURES = "figures"
+        const val QUESTION = "question"
     }
 }

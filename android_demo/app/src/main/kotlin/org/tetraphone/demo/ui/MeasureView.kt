@@ -5,10 +5,12 @@ import android.widget.HorizontalScrollView
 import android.widget.TableLayout
 import android.widget.TableRow
 import org.tetraphone.demo.Engine
+import org.tetraphone.demo.Export
 import org.tetraphone.demo.MeasureRow
 import org.tetraphone.demo.R
 import org.tetraphone.demo.UiState
 import java.text.NumberFormat
+import kotlin.math.roundToInt
 
 internal class MeasureView(context: Context, private val engine: Engine, private val host: Host) : Place(context) {
     private val progress = context.progress()
@@ -22,10 +24,11 @@ internal class MeasureView(context: Context, private val engine: Engine, private
         addView(table)
     }
     private val share = context.button(R.style.PlainButton, R.string.share_table, R.drawable.share) {
-        host.share(shared(engine.state.measure.rows), "text/plain")
+        val rows = engine.state.measure.rows
+        host.share(Export("tetraphone.tsv", "text/tab-separated-values") { shared(rows) })
     }
     private val button = context.button(R.style.PrimaryButton, R.string.start_measuring, R.drawable.measure) {
-        engine.measure()
+        if (engine.state.measure.running) engine.cancelMeasuring() else engine.measure()
     }
     private var shown = emptyList<MeasureRow>()
 
@@ -54,7 +57,8 @@ internal class MeasureView(context: Context, private val engine: Engine, private
         status.put(context.getString(R.string.measuring, percent(share)))
         card.showIf(rows.isNotEmpty())
         this.share.showIf(rows.isNotEmpty() && !running)
-        button.showIf(!running)
+        button.setText(if (running) R.string.cancel else R.string.start_measuring)
+        button.wear(stop = running, R.drawable.measure)
         if (rows != shown) fill(rows)
         shown = rows
     }
@@ -81,6 +85,8 @@ internal class MeasureView(context: Context, private val engine: Engine, private
         R.string.column_model,
         R.string.column_instructions,
         R.string.column_real_time,
+        R.string.column_delay,
+        R.string.column_memory,
         R.string.column_phones,
         R.string.column_bytes,
     ).map(context::getString)
@@ -92,6 +98,8 @@ internal class MeasureView(context: Context, private val engine: Engine, private
         row.model.removeSuffix(".pte"),
         row.instructionSet,
         factor(row.realTimeFactor),
+        context.getString(R.string.milliseconds, "${(row.delay * 1000).roundToInt()}"),
+        bytes(context, row.recognizerBytes),
         NumberFormat.getIntegerInstance().format(row.phones),
         bytes(context, row.modelBytes),
     )

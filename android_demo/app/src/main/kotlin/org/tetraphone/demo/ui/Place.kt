@@ -7,6 +7,7 @@ import android.view.ViewGroup.LayoutParams.WRAP_CONTENT
 import android.widget.FrameLayout
 import android.widget.LinearLayout
 import android.widget.ScrollView
+import org.tetraphone.demo.Export
 import org.tetraphone.demo.R
 import org.tetraphone.demo.UiState
 
@@ -26,7 +27,19 @@ interface Host {
 
     fun pickRecording()
 
-    fun share(content: String, type: String)
+    fun ask(question: Question)
+
+    /** Hands it to another app, as a file. */
+    fun share(export: Export)
+
+    /** Writes it to a place that the user chooses. */
+    fun save(export: Export)
+
+    /** Opens the address that stands in this string. */
+    fun browse(address: Int)
+
+    /** Whether the figures of Listen are open. */
+    var figuresOpen: Boolean
 }
 
 enum class Purpose { LISTEN, PRACTISE }

@@ -12,7 +12,7 @@ import org.tetraphone.demo.UiState
 import org.tetraphone.demo.Word
 
 internal class PractiseView(context: Context, private val engine: Engine, private val host: Host) : Place(context) {
-    private val header = Header(context, R.string.practise, engine, host)
+    private val header = Header(context, R.string.practise, host)
     private val notice = MicrophoneNotice(context, host, Purpose.PRACTISE)
     private val word = context.text(R.style.Word).apply { id = R.id.word }
     private val expected = context.text(R.style.Phones)

@@ -1,23 +1,26 @@
 package org.tetraphone.demo.ui
 
-import android.app.AlertDialog
 import android.content.Context
 import android.text.format.DateUtils
 import android.view.ViewGroup.LayoutParams.MATCH_PARENT
 import android.widget.FrameLayout
 import android.widget.HorizontalScrollView
+import org.tetraphone.PhonemeRecognizer.Phone
 import org.tetraphone.demo.Engine
-import org.tetraphone.demo.Export
 import org.tetraphone.demo.R
 import org.tetraphone.demo.RecordingState
+import org.tetraphone.demo.Sound
 import org.tetraphone.demo.UiState
 
 internal class RecordingsView(context: Context, private val engine: Engine, private val host: Host) : Place(context) {
-    private val header = Header(context, R.string.recordings, engine, host)
+    private val header = Header(context, R.string.recordings, host)
     private val empty = context.text(content = R.string.no_recording)
     private val name = context.text(R.style.Heading)
     private val progress = context.progress()
-    private val spectrogram = SpectrogramView(context, whole = true).apply { id = R.id.spectrogram }
+    private val spectrogram = SpectrogramView(context, whole = true).apply {
+        id = R.id.spectrogram
+        onTap = engine::seek
+    }
     private val strip = HorizontalScrollView(context).apply {
         id = R.id.recording_scroll
         layoutDirection = LAYOUT_DIRECTION_LTR
@@ -28,8 +31,14 @@ internal class RecordingsView(context: Context, private val engine: Engine, priv
         setOnScrollChangeListener { _, _, _, _, _ -> spectrogram.invalidate() }
     }
     private val position = context.text(R.style.Small)
+    private val kept = context.text(R.style.Small)
+    private val times = context.text(R.style.Small, R.string.times_of_phones)
+    private var written: Pair<List<Phone>, Boolean>? = null
     private val heard = context.text(R.style.Phones).apply { id = R.id.heard }
-    private val share = context.button(R.style.PlainButton, R.string.share, R.drawable.share) { share() }
+    private val share = context.button(R.style.PlainButton, R.string.share, R.drawable.share) {
+        host.ask(Question.SHARE)
+    }
+    private val save = context.button(R.style.PlainButton, R.string.save, R.drawable.save) { host.ask(Question.SAVE) }
     private val another = context.button(R.style.PlainButton, R.string.open_another, R.drawable.open) {
         host.pickRecording()
     }
@@ -42,22 +51,24 @@ internal class RecordingsView(context: Context, private val engine: Engine, priv
     init {
         button.id = R.id.primary
         share.id = R.id.share
+        save.id = R.id.save
         another.id = R.id.open
         close.id = R.id.close
-        for (action in listOf(share, another, close)) actions.addView(action)
-        val main = context.column(header, empty, name, progress, strip, position)
+        for (action in listOf(share, save, another, close)) actions.addView(action)
+        val main = context.column(header, empty, name, progress, strip, kept, position)
         stretch(strip)
-        arrange(main, context.column(heard, actions), button)
+        arrange(main, context.column(heard, times, actions), button)
     }
 
     override fun show(state: UiState) {
         header.show(state)
         val recording = state.recording
         empty.showIf(recording == null)
-        for (view in listOf(name, strip, position, actions)) view.showIf(recording != null)
+        for (view in listOf(name, strip, position, actions, times)) view.showIf(recording != null)
+        if (recording == null) kept.showIf(false)
         progress.showIf(recording != null && recording.progress < 1)
         heard.showIf(recording != null && recording.progress >= 1)
-        share.showIf(recording != null && recording.progress >= 1)
+        for (view in listOf(share, save)) view.showIf(recording != null && recording.progress >= 1)
         button.setText(label(recording))
         button.icon(icon(recording))
         recording?.let(::show)
@@ -83,9 +94,19 @@ internal class RecordingsView(context: Context, private val engine: Engine, priv
                     it > 0
             },
         )
-        val phones = recording.sound.phones.map { it.symbol }
-        heard.put(if (phones.isEmpty()) context.getString(R.string.no_phones) else Symbols.write(phones, host.ipa))
+        showHeard(recording.sound)
         if (recording.playing) strip.scrollTo((spectrogram.x(recording.position) - strip.width / 2).toInt(), 0)
+    }
+
+    /** Thirty times a second while it plays, so only what is new. */
+    private fun showHeard(sound: Sound) {
+        if (written?.first === sound.phones && written?.second == host.ipa) return
+        written = sound.phones to host.ipa
+        val phones = sound.phones.map { it.symbol }
+        heard.put(if (phones.isEmpty()) context.getString(R.string.no_phones) else Symbols.write(phones, host.ipa))
+        val missing = sound.bands.first * sound.bands.hop
+        kept.showIf(missing > 0)
+        kept.put(context.getString(R.string.spectrogram_kept, clock(missing)))
     }
 
     private fun label(recording: RecordingState?) = when {
@@ -107,21 +128,6 @@ internal class RecordingsView(context: Context, private val engine: Engine, priv
             recording.playing -> engine.pausePlaying()
             else -> engine.play()
         }
-    }
-
-    private fun share() {
-        val recording = engine.state.recording ?: return
-        val names = listOf(R.string.share_text, R.string.share_json, R.string.share_text_grid)
-        AlertDialog.Builder(context)
-            .setTitle(R.string.share_as)
-            .setItems(names.map(context::getString).toTypedArray()) { _, which ->
-                when (which) {
-                    0 -> host.share(Export.text(recording), "text/plain")
-                    1 -> host.share(Export.json(recording), "application/json")
-                    else -> host.share(Export.textGrid(recording), "text/plain")
-                }
-            }
-            .show()
     }
 
     private fun clock(seconds: Double) = DateUtils.formatElapsedTime(seconds.toLong())

@@ -17,7 +17,6 @@ internal class SpectrogramBitmap(private val history: BandHistory) {
     private val paint = Paint(Paint.FILTER_BITMAP_FLAG)
     private val from = Rect()
     private val to = RectF()
-    private var peak = QUIET
 
     /** Frames that are painted: [first, end). */
     private var first = 0
@@ -48,12 +47,10 @@ internal class SpectrogramBitmap(private val history: BandHistory) {
         first = max(first, end - COLUMNS)
     }
 
-    /** Levels are relative to the loudest of the last seconds, as an ear's. */
     private fun paintColumn(frame: Int) {
         if (history.copy(frame, values)) {
-            peak = max(max(QUIET, peak - FADE), values.max())
             for (band in values.indices) {
-                colours[values.size - 1 - band] = ColourMap.colour((values[band] - peak) / RANGE + 1)
+                colours[values.size - 1 - band] = ColourMap.colour(values[band] / RANGE + 1)
             }
         } else {
             colours.fill(0)
@@ -67,11 +64,5 @@ internal class SpectrogramBitmap(private val history: BandHistory) {
 
         /** Nepers of power: what is so far below the loudest is black. */
         const val RANGE = 11f
-
-        /** Of a frame. */
-        const val FADE = 0.01f
-
-        /** A room without a speaker stays dark. */
-        const val QUIET = -2f
     }
 }

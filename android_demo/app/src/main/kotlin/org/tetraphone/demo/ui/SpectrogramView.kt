@@ -8,6 +8,7 @@ import android.graphics.Path
 import android.graphics.RectF
 import android.graphics.Typeface
 import android.os.SystemClock
+import android.view.MotionEvent
 import android.view.View
 import org.tetraphone.PhonemeRecognizer.Phone
 import org.tetraphone.demo.R
@@ -24,7 +25,12 @@ import kotlin.math.min
  */
 internal class SpectrogramView(context: Context, private val whole: Boolean = false) : View(context) {
     private val perSecond = context.dp(PER_SECOND) * max(1f, resources.configuration.fontScale)
-    private val labels = Paint(Paint.ANTI_ALIAS_FLAG).apply { textSize = context.sp(14f) }
+    private val labels = Paint(Paint.ANTI_ALIAS_FLAG).apply { textSize = context.sp(18f) }
+    private val ticks = Paint(Paint.ANTI_ALIAS_FLAG).apply {
+        textSize = context.sp(12f)
+        color = Color.WHITE
+        setShadowLayer(context.dp(2f).toFloat(), 0f, 0f, Color.BLACK) // over light and dark sound
+    }
     private val bars = Paint(Paint.ANTI_ALIAS_FLAG)
     private val strong = context.getColor(R.color.text)
     private val faint = context.getColor(R.color.text_faint)
@@ -52,6 +58,14 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
             field = value
         }
 
+    /** Called with the seconds at which the view was tapped. */
+    var onTap: ((Double) -> Unit)? = null
+        set(value) {
+            field = value
+            isClickable = value != null
+        }
+    private var touched = 0f
+
     /** One written phone, for drawing and for tests. */
     class Label(val text: String, val phone: Phone, val box: RectF, val lit: Boolean)
 
@@ -76,6 +90,17 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
         invalidate()
     }
 
+    override fun onTouchEvent(event: MotionEvent): Boolean {
+        if (event.action == MotionEvent.ACTION_DOWN) touched = event.x
+        return super.onTouchEvent(event)
+    }
+
+    /** By touch, and by TalkBack's double tap, which is at the view's middle. */
+    override fun performClick(): Boolean {
+        onTap?.invoke(time(touched).coerceIn(0.0, sound.seconds))
+        return super.performClick()
+    }
+
     fun x(time: Double): Float =
         if (whole) (time * perSecond).toFloat() else (width - (head - time) * perSecond).toFloat()
 
@@ -94,6 +119,7 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
         canvas.drawRect(left, 0f, right, bottom, bars)
         drawFrames(canvas, left, right, bottom)
         drawBars(canvas, left, right, bottom)
+        drawSeconds(canvas, left, right)
         for (label in labels()) draw(canvas, label)
         position?.let {
             bars.color = Color.WHITE
@@ -140,6 +166,16 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
         if (start < stop) bitmap.draw(canvas, start, stop, x(start * hop), (hop * perSecond).toFloat(), 0f, bottom)
     }
 
+    /** A line at each second, with its number. */
+    private fun drawSeconds(canvas: Canvas, left: Float, right: Float) {
+        for (second in max(0.0, ceil(time(left))).toInt()..floor(time(right)).toInt()) {
+            val at = x(second.toDouble())
+            bars.color = Color.argb(0x80, 0xFF, 0xFF, 0xFF)
+            canvas.drawRect(at, 0f, at + 1, ticks.fontSpacing, bars)
+            canvas.drawText(context.getString(R.string.seconds, "$second"), at + gap, -ticks.ascent(), ticks)
+        }
+    }
+
     private fun drawBars(canvas: Canvas, left: Float, right: Float, top: Float) {
         for (phone in sound.phones) {
             val (start, end) = x(phone.start) to x(phone.end)
@@ -176,20 +212,20 @@ internal class SpectrogramView(context: Context, private val whole: Boolean = fa
             if (x(phone.end) < left - perSecond || x(phone.start) > right) continue
             val lit = position?.let { it >= phone.start && it < phone.end } ?: false
             dress(lit)
-            val lane = index % LANES
+            val lane = (sound.forgotten + index) % LANES
             val text = Symbols.write(phone.symbol, ipa)
             val width = labels.measureText(text) + 2 * gap
             val start = max(ends[lane], (x(phone.start) + x(phone.end) - width) / 2)
             ends[lane] = start + width
             val box = RectF(start, top + lane * lineHeight, start + width, top + (lane + 1) * lineHeight)
-            if (box.right > left && box.left < right) found += Label(text, phone, box, lit)
+            if (box.left >= left && box.left < right) found += Label(text, phone, box, lit)
         }
         return found
     }
 
     private companion object {
-        const val PER_SECOND = 130f
-        const val LANES = 3
+        const val PER_SECOND = 160f
+        const val LANES = 2
 
         /** Seconds of sound that come at once, at most. */
         const val PIECE = 0.1

@@ -22,11 +22,13 @@ import org.junit.runner.RunWith
 import org.robolectric.RuntimeEnvironment
 import org.robolectric.Shadows.shadowOf
 import org.robolectric.annotation.Config
+import org.robolectric.shadows.ShadowAlertDialog
 import org.robolectric.shadows.ShadowAudioRecord
 import org.tetraphone.PhonemeRecognizer
 import org.tetraphone.demo.MicrophoneState
 import org.tetraphone.demo.R
 import org.tetraphone.demo.Runner
+import org.tetraphone.demo.UiState
 import org.tetraphone.demo.ui.NavigationBar.Tab
 
 @RunWith(Runner::class)
@@ -120,6 +122,72 @@ class MainActivityTest {
     }
 
     @Test
+    fun otherPlacesShowThatTheMicrophoneIsOn() {
+        shadowOf(app).grantPermissions(MICROPHONE)
+        ShadowAudioRecord.setSourceProvider { Noise() }
+        Screen().use { screen ->
+            listen(screen)
+            assertFalse(screen.find<View>(R.id.microphone_on).isShown)
+            for (place in listOf(R.id.recordings, R.id.practise, R.id.measure, R.id.about)) {
+                screen.press(place)
+                assertTrue(screen.find<View>(R.id.microphone_on).isShown)
+            }
+            screen.press(R.id.stop_listening)
+            screen.waitFor("the end") { !screen.find<View>(R.id.microphone_on).isShown }
+            assertEquals(MicrophoneState.OFF, screen.engine.state.microphone)
+        }
+    }
+
+    @Test
+    fun aScreenReaderIsSilentWhileTheMicrophoneIsOpen() = Screen().use { screen ->
+        val heard = { screen.find<View>(R.id.heard).accessibilityLiveRegion }
+        screen.show(Tab.LISTEN, States.listening)
+        assertEquals(View.ACCESSIBILITY_LIVE_REGION_NONE, heard())
+        screen.show(Tab.LISTEN, States.idle)
+        assertEquals(View.ACCESSIBILITY_LIVE_REGION_POLITE, heard())
+    }
+
+    @Test
+    fun startWaitsForAModel() = Screen().use { screen ->
+        screen.show(Tab.LISTEN, UiState())
+        assertFalse(screen.find<View>(R.id.primary).isEnabled)
+        screen.show(Tab.LISTEN, States.idle)
+        assertTrue(screen.find<View>(R.id.primary).isEnabled)
+    }
+
+    @Test
+    fun thePermissionIsLookedUpOnResumeNotForEachState() {
+        shadowOf(app).grantPermissions(MICROPHONE)
+        Screen().use { screen ->
+            shadowOf(app).denyPermissions(MICROPHONE)
+            screen.show(Tab.LISTEN, States.listening)
+            assertEquals(Permission.GRANTED, screen.activity.permission)
+            screen.controller.pause().resume()
+            assertEquals(Permission.UNASKED, screen.activity.permission)
+        }
+    }
+
+    @Test
+    fun questionsOutliveRotation() = Screen().use { screen ->
+        screen.waitFor("models") { screen.engine.state.models.isNotEmpty() }
+        screen.press(R.id.model)
+        val before = ShadowAlertDialog.getLatestAlertDialog()
+        assertTrue(before.isShowing)
+        RuntimeEnvironment.setQualifiers("+w720dp-h360dp-land")
+        screen.controller.configurationChange()
+        Screen.idle()
+        val after = ShadowAlertDialog.getLatestAlertDialog()
+        assertNotSame(before, after)
+        assertFalse(before.isShowing)
+        assertTrue(after.isShowing)
+        after.dismiss()
+        RuntimeEnvironment.setQualifiers("+w360dp-h720dp-port")
+        screen.controller.configurationChange()
+        Screen.idle()
+        assertSame(after, ShadowAlertDialog.getLatestAlertDialog())
+    }
+
+    @Test
     fun rotationKeepsEngineAndRecogniser() {
         shadowOf(app).grantPermissions(MICROPHONE)
         ShadowAudioRecord.setSourceProvider { Noise() }
@@ -166,14 +234,33 @@ class MainActivityTest {
             PackageManager.MATCH_ALL,
         )
         assertEquals(listOf(MainActivity::class.java.name), target.map { it.activityInfo.name })
+        val view = Intent(Intent.ACTION_VIEW).setDataAndType(uri, "video/mp4")
+        for (intent in listOf(share, view)) {
+            Screen(intent = intent).use { screen ->
+                assertTrue(screen.find<View>(R.id.recordings).isSelected)
+                // Nobody provides that address: the refusal shows that it was opened.
+                screen.waitFor("its refusal") { screen.engine.state.error.orEmpty().startsWith("recording.wav ") }
+            }
+        }
+        share.addFlags(Intent.FLAG_ACTIVITY_LAUNCHED_FROM_HISTORY)
         Screen(intent = share).use { screen ->
-            assertTrue(screen.find<View>(R.id.recordings).isSelected)
-            // Nobody provides that address: the refusal shows that it was opened.
-            screen.waitFor("the recording or its refusal") {
-                screen.engine.state.recording?.uri == uri || screen.engine.state.error != null
+            assertTrue(screen.find<View>(R.id.listen).isSelected)
+            assertNull(screen.engine.state.recording)
+        }
+    }
+
+    @Test
+    fun soundAndVideoCanBeSharedAndShown() {
+        val uri = Uri.parse("content://elsewhere/film")
+        for (type in listOf("audio/ogg", "video/mp4")) {
+            for (intent in listOf(Intent(Intent.ACTION_SEND).setType(type), view(uri, type))) {
+                val found = app.packageManager.queryIntentActivities(intent.setPackage(app.packageName), 0)
+                assertEquals("$intent", 1, found.size)
             }
         }
     }
+
+    private fun view(uri: Uri, type: String) = Intent(Intent.ACTION_VIEW).setDataAndType(uri, type)
 
     @Test
     fun anotherSharedRecordingReachesTheSameScreen() = Screen().use { screen ->
@@ -216,12 +303,12 @@ class MainActivityTest {
     }
 
     @Test
-    fun ipaIsRemembered() {
-        Screen().use { it.press(R.id.symbols) }
+    fun theAlphabetIsIpaAndAnotherChoiceIsRemembered() {
         Screen().use { screen ->
-            assertTrue(screen.activity.ipa)
             assertEquals("ʃ i p", Symbols.write(listOf("SH", "IY", "P"), screen.activity.ipa))
+            screen.press(R.id.symbols)
         }
+        Screen().use { assertEquals("SH IY P", Symbols.write(listOf("SH", "IY", "P"), it.activity.ipa)) }
     }
 
     @Test

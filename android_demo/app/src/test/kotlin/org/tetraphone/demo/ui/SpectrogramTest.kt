@@ -2,6 +2,8 @@ package org.tetraphone.demo.ui
 
 import android.graphics.Insets
 import android.os.Looper
+import android.os.SystemClock
+import android.view.MotionEvent
 import android.view.View
 import android.view.ViewGroup
 import android.view.WindowInsets
@@ -12,6 +14,7 @@ import org.junit.Test
 import org.junit.runner.RunWith
 import org.robolectric.Shadows.shadowOf
 import org.robolectric.annotation.Config
+import org.tetraphone.PhonemeRecognizer.Phone
 import org.tetraphone.demo.R
 import org.tetraphone.demo.Runner
 import org.tetraphone.demo.ui.NavigationBar.Tab
@@ -54,6 +57,34 @@ class SpectrogramTest {
                 assertEquals(sound.phones.last(), view.labels().last().phone)
             }
         }
+    }
+
+    @Test
+    fun phonesKeepTheirLineWhenOlderOnesAreForgotten() = Screen().use { screen ->
+        val sound = States.sound
+        fun lines(from: Int): Map<Phone, Float> {
+            val live = sound.copy(phones = sound.phones.drop(from), forgotten = from)
+            screen.show(Tab.LISTEN, States.listening.copy(live = live))
+            return screen.find<SpectrogramView>(R.id.spectrogram).labels().associate { it.phone to it.box.top }
+        }
+        val odd = (sound.phones.size - 5) / 2 * 2 + 1 // or two lines would not tell
+        val (all, later) = lines(0) to lines(odd)
+        assertTrue("$later", later.size > 2)
+        for ((phone, top) in later) assertEquals(all[phone], top)
+    }
+
+    @Test
+    fun aTapSeeks() = Screen().use { screen ->
+        screen.show(Tab.RECORDINGS, States.recording)
+        val view = screen.find<SpectrogramView>(R.id.spectrogram)
+        val seconds = mutableListOf<Double>()
+        view.onTap = { seconds += it }
+        val now = SystemClock.uptimeMillis()
+        for (action in listOf(MotionEvent.ACTION_DOWN, MotionEvent.ACTION_UP)) {
+            view.dispatchTouchEvent(MotionEvent.obtain(now, now, action, view.x(1.5), 20f, 0))
+        }
+        Screen.idle()
+        assertEquals(1.5, seconds.single(), 0.02)
     }
 
     @Test

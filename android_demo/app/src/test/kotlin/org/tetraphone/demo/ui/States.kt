@@ -1,22 +1,26 @@
 package org.tetraphone.demo.ui
 
 import android.net.Uri
+import org.robolectric.RuntimeEnvironment
 import org.tetraphone.PhonemeRecognizer
 import org.tetraphone.PhonemeRecognizer.Phone
-import org.tetraphone.demo.Aligned
 import org.tetraphone.demo.BandHistory
 import org.tetraphone.demo.Figures
-import org.tetraphone.demo.MeasureRow
 import org.tetraphone.demo.MeasureState
+import org.tetraphone.demo.Meter
 import org.tetraphone.demo.MicrophoneState
 import org.tetraphone.demo.Model
+import org.tetraphone.demo.Models
 import org.tetraphone.demo.PractiseState
 import org.tetraphone.demo.RecordingState
 import org.tetraphone.demo.Sound
 import org.tetraphone.demo.UiState
 import org.tetraphone.demo.Word
+import org.tetraphone.demo.align
+import org.tetraphone.demo.measure
 import org.tetraphone.demo.readWav
 import java.io.File
+import java.lang.management.ManagementFactory
 
 /** States as the engine gives them, of real sound. */
 internal object States {
@@ -26,18 +30,12 @@ internal object States {
         Model("english-tiny-int8", 283_152, imported = false),
     )
 
-    /** What the model of the app hears in the recording of Measure. */
-    val sound: Sound by lazy { recognise(File(System.getProperty("tetraphone.expected"), "measure.wav")) }
+    /** What the model of the app hears in the recording of Measure, and what that costs on this machine. */
+    private val recognised by lazy { recognise(File(System.getProperty("tetraphone.expected"), "measure.wav")) }
 
-    val figures = Figures(
-        realTimeFactor = 0.0123,
-        delaySeconds = 0.184,
-        processBytes = 61_400_000,
-        recognizerBytes = 423_000,
-        modelBytes = 722_960,
-        instructionSet = "dotprod",
-        lostSamples = 0,
-    )
+    val sound: Sound get() = recognised.first
+
+    val figures: Figures get() = recognised.second
 
     val idle = UiState(models = models, model = models[0])
 
@@ -73,39 +71,40 @@ internal object States {
         practise = PractiseState(
             Word("sheep", listOf("SH", "IY", "P"), "ship"),
             listening = false,
-            result = listOf(
-                Aligned("SH", "SH"),
-                Aligned("IY", "IH"),
-                Aligned("P", null),
-                Aligned(null, "T"),
-            ),
+            result = align(listOf("SH", "IY", "P"), listOf("SH", "IH", "P", "T")),
         ),
     )
 
-    val measured = idle.copy(
-        measure = MeasureState(
-            rows = models.flatMap { model ->
-                listOf("scalar" to 0.061, "neon" to 0.019, "dotprod" to 0.0123).map { (set, factor) ->
-                    MeasureRow(model.name, set, factor, 22, model.bytes)
-                }
-            },
-        ),
-    )
+    /** On this machine, like the rest. */
+    val measured by lazy {
+        val app = RuntimeEnvironment.getApplication()
+        val files = Models(app).apply { unpack() }
+        var done = MeasureState()
+        measure(app, files, { true }, ::processorNanos) { done = it }
+        idle.copy(models = files.list(), measure = done)
+    }
 
-    val measuring = measured.copy(measure = measured.measure.copy(running = true, progress = 0.4f))
+    val measuring by lazy { measured.copy(measure = measured.measure.copy(running = true, progress = 0.4f)) }
 
-    private fun recognise(wav: File): Sound {
+    /** Of this thread; Robolectric's own clock stands still. */
+    private fun processorNanos() = ManagementFactory.getThreadMXBean().currentThreadCpuTime
+
+    private fun recognise(wav: File): Pair<Sound, Figures> {
         val (samples, rate) = readWav(wav.readBytes())
         val model = checkNotNull(File(System.getProperty("tetraphone.models")).listFiles()).first {
             it.name.endsWith(".pte") && "int8" in it.name && "tiny" !in it.name
         }
         return PhonemeRecognizer(model, PhonemeRecognizer.Options(keepBands = true)).use { recognizer ->
-            recognizer.accept(samples, samples.size, rate)
-            recognizer.finish()
+            val meter = Meter(::processorNanos)
+            meter.time(samples.size / rate.toDouble()) {
+                recognizer.accept(samples, samples.size, rate)
+                recognizer.finish()
+            }
             val history = BandHistory(recognizer.info.bands, recognizer.info.hop)
             history.append(recognizer.bands())
             val phones: List<Phone> = recognizer.poll()
-            Sound(history, history.frames, phones, phones.size, recognizer.seconds)
+            val figures = meter.figures(recognizer.info.fileBytes, 0).copy(delaySeconds = recognizer.info.delay)
+            Sound(history, history.frames, phones, phones.size, recognizer.seconds) to figures
         }
     }
 }
