@@ -23,9 +23,9 @@ class Export:
     format: Annotated[Literal["pte", "tflite"] | None, arg(metavar="{pte,tflite}")] = None
     """pte: one ExecuTorch program; tflite: a float network for LiteRT, a frame at a time (extra `litert`). By default
     the suffix of OUTPUT decides."""
-    aligner: bool = False
-    """Put only the checkpoint's aligner into OUTPUT, a .pte file of the same network that is there already; its network
-    and its confidences stay."""
+    heads: bool = False
+    """Put only the checkpoint's heads for known words into OUTPUT, a .pte file of the same network that is there
+    already; its network and its confidences stay."""
     quiet: Quiet = False
     json: Json = False
 
@@ -34,11 +34,11 @@ class Export:
         from tetraphone.export.writer import export
         from tetraphone.quant.quantize import load
 
-        if self.aligner:
-            from tetraphone.export.graft import put_aligner
+        if self.heads:
+            from tetraphone.export.graft import put_heads
 
             check_suffix(self.output, ".pte")
-            return put_aligner(load(self.checkpoint), self.output)
+            return put_heads(load(self.checkpoint), self.output)
 
         keep_inputs(self.checkpoint, output=self.output)
         writers = {".pte": export, ".tflite": export_tflite}

@@ -52,5 +52,5 @@ class Info:
 
         path = find_model(self.model)
         with Recognizer.load(path) as recognizer:
-            told = {**recognizer.info, "aligns": bool(recognizer.info["aligns"])}
+            told = {**recognizer.info, **{name: bool(recognizer.info[name]) for name in ("aligns", "scores")}}
         return {"model": {"file": str(path), **told}}

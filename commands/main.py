@@ -29,11 +29,13 @@ COMMANDS = {
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
     "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
     "train-aligner": ("TrainAligner", "Train the head by which a model aligns known words."),
+    "train-scorer": ("TrainScorer", "Train the head by which a model scores known words."),
     "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),
     "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
     "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
     "recognize": ("Recognize", "Print the phones of a recording or of the microphone, with times."),
     "align": ("Align", "Print where the words and phones of a known text are in recordings."),
+    "pronounce": ("Pronounce", "Score how known words were said in recordings, with what was heard instead."),
     "models": ("Models", "List the models that ship, or show the card of one."),
     "reproduce": ("Reproduce", "Run a table of experiments: the paper's, or the same on free speech."),
     "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
@@ -45,7 +47,9 @@ imported when its command is called, so that no command waits for what another n
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON, whose "failed" (if it is there) counts what makes the exit status 1; or None, where it
 printed the result itself."""
-WITHOUT_TYRO = {"recognize", "align", "models", "info"}
+OF_TRAINING = {"train-aligner", "train-scorer"}
+"""Commands whose module is in `training/`."""
+WITHOUT_TYRO = {"recognize", "align", "pronounce", "models", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
 READER_LEFT = 141
@@ -115,7 +119,8 @@ def _run(arguments: list[str]) -> int:
 
 def command_class(name: str) -> type:
     """The options of a command, imported with what they need."""
-    found: type = getattr(import_module(f"{__package__}.{name.replace('-', '_')}"), COMMANDS[name][0])
+    room = ".training" if name in OF_TRAINING else ""
+    found: type = getattr(import_module(f"{__package__}{room}.{name.replace('-', '_')}"), COMMANDS[name][0])
     return found
 
 

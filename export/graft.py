@@ -1,4 +1,5 @@
-"""Puts an aligner into a .pte file that lacks one, or has another: its network and its confidences stay as they are."""
+"""Puts heads for known words into a .pte file that lacks them, or has others: its network and its confidences stay as
+they are."""
 
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from tetraphone.train.network.model import Checkpoint
 from .operators import packed_shape
 from .program import FORWARD, PackedLayer, same
 from .runtime import Program
-from .writer import ALIGN, CHECK_FRAMES, METADATA, metadata, packed_programs, write_programs
+from .writer import ALIGN, CHECK_FRAMES, SCORE, metadata, packed_programs, write_programs
 
 OF_A_FILE = ("confidence", "number_format", "revision")
 """Beginnings of the names of metadata in which files of one network differ."""
+OF_HEADS = (ALIGN, SCORE)
+"""Likewise, of metadata and programs of the heads."""
 SAME_NETWORK = 0.5
 """Greatest mean difference of a score, over the standard deviation of the scores: weights may have been trained on to
 fit 4 bits, other networks are some 1.1 apart."""
@@ -46,7 +49,7 @@ def layers_of(content: bytes, program: str) -> list[PackedLayer]:
 def _check_same(checkpoint: Checkpoint, program: Program) -> None:
     """Raises InputError: the program is not of the checkpoint's network, whatever its number format."""
     found = program.metadata
-    own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((ALIGN, *OF_A_FILE))}
+    own = {name: value for name, value in metadata(checkpoint).items() if not name.startswith((*OF_HEADS, *OF_A_FILE))}
     differing = [name for name, value in own.items() if name not in found or not same(found[name], value)]
     x = torch.randn(CHECK_FRAMES, program.inputs, generator=torch.Generator().manual_seed(0))
     if not differing:
@@ -60,24 +63,24 @@ def _check_same(checkpoint: Checkpoint, program: Program) -> None:
         raise InputError(f"{program.name} is a file of another network: other {', '.join(differing)}; {mend}")
 
 
-def put_aligner(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
-    """Writes the file again with the checkpoint's aligner, if the program gives its scores.
+def put_heads(checkpoint: Checkpoint, path: Path) -> dict[str, Any]:
+    """Writes the file again with the checkpoint's heads in place of its own, if their programs give their scores.
 
     Raises:
-        InputError: the checkpoint has no aligner, or the file is no model that it fits.
+        InputError: the checkpoint has no head, or the file is no model that it fits.
     """
-    if checkpoint.aligner is None:
-        raise InputError("the checkpoint has no aligner; `tetraphone train-aligner` makes one")
+    if not checkpoint.heads:
+        raise InputError("the checkpoint has no head for known words; `tetraphone train-aligner` makes the first")
     Recognizer.load(path).close()
     content = path.read_bytes()
     program, network = Program(content, str(path)), layers_of(content, FORWARD)
     number_format = packed_shape(network[-1].block)[1]
     if number_format is not Format.FLOAT32 and not checkpoint.quantization:
         checkpoint, _ = quantize(checkpoint, QuantizeOptions("int8"))
-    head = packed_programs(checkpoint)[ALIGN]
+    heads = {name: layers for name, layers in packed_programs(checkpoint).items() if name != FORWARD}
     _check_same(checkpoint, program)
-    kept = {name: value for name, value in program.metadata.items() if not name.startswith(ALIGN)}
-    new = {name: value.of(checkpoint) for name, value in METADATA.items() if name.startswith(ALIGN)}
-    programs = {FORWARD: network, ALIGN: head}
-    size, difference = write_programs(path, programs, {**kept, **new}, checkpoint, (ALIGN,))
+    kept = {name: value for name, value in program.metadata.items() if not name.startswith(OF_HEADS)}
+    new = {name: value for name, value in metadata(checkpoint).items() if name.startswith(OF_HEADS)}
+    programs = {FORWARD: network, **heads}
+    size, difference = write_programs(path, programs, {**kept, **new}, checkpoint, heads)
     return {"model": str(path), "bytes": size, "programs": list(programs), "difference": difference}

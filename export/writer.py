@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import revision, write_atomically
 from tetraphone.common.native import PACKAGE, check_network
-from tetraphone.quant.formats import ALIGNER_FORMAT, Format
+from tetraphone.quant.formats import HEAD_FORMAT, Format
 from tetraphone.quant.layers import QuantizedLinear, QuantizedRecurrent
 from tetraphone.quant.weights import QuantizedWeight
 from tetraphone.recognition.recognizer import Recognizer
@@ -20,6 +20,7 @@ from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
+from tetraphone.train.network.scorer import KIND as SCORER_KIND
 
 from .operators import LINEAR, OPERATORS, pack
 from .program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes
@@ -77,20 +78,40 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     return layers
 
 
+def _head_format(checkpoint: Checkpoint) -> Format:
+    return Format.named(HEAD_FORMAT if checkpoint.quantization else checkpoint.number_format)
+
+
+def _packed_linear(checkpoint: Checkpoint, layer: Any) -> list[PackedLayer]:
+    outputs, inputs = (layer.weight.values if isinstance(layer, QuantizedLinear) else layer.weight).shape
+    block = pack(LINEAR, _head_format(checkpoint), inputs, outputs, _weight(layer.weight), None, layer.bias)
+    return [PackedLayer(LINEAR, outputs, block)]
+
+
 def packed_aligner(checkpoint: Checkpoint) -> list[PackedLayer]:
-    """The aligner's one layer as a packed block.
-
-    Raises:
-        InputError: its weights are of another shape than its sizes say.
-    """
+    """The aligner's one layer as a packed block."""
     head: Any = checkpoint.aligner
-    number_format = Format.named(ALIGNER_FORMAT if checkpoint.quantization else checkpoint.number_format)
-    block = pack(LINEAR, number_format, head.inputs, head.outputs, _weight(head.linear.weight), None, head.linear.bias)
-    return [PackedLayer(LINEAR, head.outputs, block)]
+    return _packed_linear(checkpoint, head.linear)
 
 
-ALIGN = "align"
-"""The program that aligns, and the beginning of the names of its metadata (kAlign of native/model/model.h)."""
+def _packed_scorer(part: str) -> Callable[[Checkpoint], list[PackedLayer]]:
+    """One of the scorer's recurrent layers."""
+
+    def packed(checkpoint: Checkpoint) -> list[PackedLayer]:
+        layer: Any = getattr(checkpoint.scorer, part)
+        operator = OPERATORS[LAYER_KINDS[SCORER_KIND].operator]
+        inputs, hidden = _weight(layer.weight_input[0]), _weight(layer.weight_hidden[0])
+        block = pack(operator, _head_format(checkpoint), layer.inputs, layer.hidden, inputs, hidden, layer.bias[0])
+        return [PackedLayer(operator, layer.hidden, block)]
+
+    return packed
+
+
+ALIGN, SCORE = "align", "score"
+"""The program that aligns, and the last of those that score; and the beginnings of the names of their metadata (kAlign,
+kScore of native/model/model.h)."""
+SCORE_PARTS = {"score_forward": "ahead", "score_backward": "back"}
+"""The programs of a scorer's recurrent layers (kScoreForward, kScoreBackward)."""
 State = tuple[Tensor, ...]
 
 
@@ -108,6 +129,21 @@ def _aligner_scores(checkpoint: Checkpoint, x: Tensor, _: State) -> Tensor:
     return scores
 
 
+def _scorer_rows(part: str) -> Callable[[Checkpoint, Tensor, State], Tensor]:
+    def rows(checkpoint: Checkpoint, x: Tensor, state: State) -> Tensor:
+        head: Any = checkpoint.scorer
+        found: Tensor = head.eval().rows(part, x, tuple(each[None, None] for each in state))
+        return found
+
+    return rows
+
+
+def _scorer_scores(checkpoint: Checkpoint, x: Tensor, _: State) -> Tensor:
+    head: Any = checkpoint.scorer
+    scores: Tensor = head.output(x)
+    return scores
+
+
 @dataclass(frozen=True)
 class Source:
     """What a program is made from, and what it must compute."""
@@ -119,9 +155,21 @@ class Source:
     """In torch: frames [frames, inputs] and the states before them → [frames, outputs]."""
 
 
+def _scorer_part(part: str) -> Callable[[Checkpoint], nn.Module | None]:
+    return lambda checkpoint: checkpoint.scorer and getattr(checkpoint.scorer, part)
+
+
 PROGRAMS = {
     FORWARD: Source(lambda checkpoint: checkpoint.model, packed_layers, _network_scores),
     ALIGN: Source(lambda checkpoint: checkpoint.aligner, packed_aligner, _aligner_scores),
+    **{
+        name: Source(_scorer_part(part), _packed_scorer(part), _scorer_rows(part)) for name, part in SCORE_PARTS.items()
+    },
+    SCORE: Source(
+        _scorer_part("output"),
+        lambda checkpoint: _packed_linear(checkpoint, checkpoint.scorer and checkpoint.scorer.output),
+        _scorer_scores,
+    ),
 }
 """The programs of a file, by the names that recognisers know (native/model/model.h)."""
 
@@ -166,6 +214,8 @@ METADATA = {
     "align_rows": Value(int, _of_aligner("rows")),
     "align_delay": Value(int, _of_aligner("delay")),
     "align_shift": Value(float, _of_aligner("shift")),
+    "score_mean": Value(Tensor, lambda checkpoint: checkpoint.scorer and checkpoint.scorer.mean),
+    "score_deviation": Value(Tensor, lambda checkpoint: checkpoint.scorer and checkpoint.scorer.deviation),
     "kind": Value(str, lambda checkpoint: checkpoint.network.kind, read=False),
     "direction": Value(str, lambda checkpoint: checkpoint.network.direction, read=False),
     "layers": Value(int, lambda checkpoint: checkpoint.network.layers, read=False),

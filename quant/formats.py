@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 WeightFormat = Literal["int8", "int4"]
 """Those that weights are quantised to."""
-ALIGNER_FORMAT: WeightFormat = "int8"
-"""Of the head that aligns, which is small, beside a quantised network of any format."""
+HEAD_FORMAT: WeightFormat = "int8"
+"""Of the heads for known words, which are small, beside a quantised network of any format."""
 WEIGHT_FORMATS: tuple[WeightFormat, ...] = get_args(WeightFormat)
 
 

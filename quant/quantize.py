@@ -14,9 +14,9 @@ from torchao.quantization.transform_module import register_quantize_module_handl
 
 from tetraphone.common.errors import InputError
 from tetraphone.train.network.layers import Recurrent
-from tetraphone.train.network.model import Checkpoint, from_content, read_content
+from tetraphone.train.network.model import HEADS, Checkpoint, from_content, read_content
 
-from .formats import ALIGNER_FORMAT, WEIGHT_FORMATS, WeightFormat
+from .formats import HEAD_FORMAT, WEIGHT_FORMATS, WeightFormat
 from .layers import QuantizedLinear, QuantizedRecurrent
 from .options import QuantizeOptions
 from .weights import QuantizedWeight
@@ -43,17 +43,16 @@ def _replace_module(module: nn.Module, config: QuaternionWeightConfig) -> nn.Mod
 def quantize(checkpoint: Checkpoint, options: QuantizeOptions) -> tuple[Checkpoint, int]:
     """The checkpoint with quantised weights, and how many weights were replaced; the model given is changed.
 
-    An aligner's weights are of ALIGNER_FORMAT.
+    Weights of the heads for known words are of HEAD_FORMAT.
 
     Raises:
         InputError: the network is real or bi-directional, or a weight is not finite.
         RuntimeError: a weight matrix was left float, by a fault of this module.
     """
-    model, aligner = checkpoint.to_ship().model.eval(), copy.deepcopy(checkpoint.aligner)
+    model, heads = checkpoint.to_ship().model.eval(), copy.deepcopy(checkpoint.heads)
     count = _quantize_weights(model, options.weights)
-    if aligner is not None:
-        count += _quantize_weights(aligner, ALIGNER_FORMAT)
-    return replace(checkpoint, model=model, quantization=options.weights, aligner=aligner), count
+    count += sum(_quantize_weights(head, HEAD_FORMAT) for head in heads.values())
+    return replace(checkpoint, model=model, quantization=options.weights, **heads), count  # type: ignore[arg-type]
 
 
 def _quantize_weights(model: nn.Module, weights: WeightFormat) -> int:
@@ -83,13 +82,14 @@ def load(path: Path) -> Checkpoint:
         return from_content(content, path)
     if weight_format not in WEIGHT_FORMATS:
         raise InputError(f"{path} is quantised to {weight_format}; this version reads {', '.join(WEIGHT_FORMATS)}")
-    weights, aligner = content["weights"], content.get("aligner")
-    without = {"weights": None, "aligner": aligner and {**aligner, "weights": None}}
+    weights = content["weights"]
+    heads = {name: content[name] for name in HEADS if content.get(name)}
+    without = {"weights": None, **{name: {**head, "weights": None} for name, head in heads.items()}}
     checkpoint, _ = quantize(from_content({**content, **without}, path), QuantizeOptions(weight_format))
     try:
         checkpoint.model.load_state_dict(weights, strict=True)
-        if checkpoint.aligner is not None and aligner is not None:
-            checkpoint.aligner.load_state_dict(aligner["weights"], strict=True)
+        for name, head in checkpoint.heads.items():
+            head.load_state_dict(heads[name]["weights"], strict=True)
     except RuntimeError as error:
         raise InputError(f"{path} does not hold a whole model: {error}; quantise the checkpoint again") from error
     return checkpoint

@@ -26,6 +26,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TIME_DIGITS
 from tetraphone.sound.audio import Samples, open_sound
+from tetraphone.sound.features import Frames
 from tetraphone.sound.levels import level_fault
 
 from .handle import Handle, checked, library_text, path_bytes
@@ -206,6 +207,8 @@ class Aligner(Handle):
         channel: int | None = None,
         bands: bool = False,
         scores: bool = False,
+        score: bool = False,
+        untrained: bool = False,
     ) -> "AlignmentStream":
         """A new stream, for a text or for phones.
 
@@ -216,6 +219,8 @@ class Aligner(Handle):
             spoken: whether the texts of stretches are phones.
             channel: the one to hear, counted from 0; by default the mean of all.
             bands, scores: whether the stream keeps frames for `AlignmentStream.bands` and `scores` to return.
+            score: whether each phone is measured and scored; memory grows by 25 kB a second then.
+            untrained: whether scores are likelihood ratios, though the model was trained to score.
 
         Raises:
             InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's; a
@@ -228,6 +233,7 @@ class Aligner(Handle):
         options = empty("alignment_option")
         checked(library().tetraphone_default_alignment_options(ctypes.byref(options)))
         options.phones, options.keep_bands, options.keep_scores = spoken, bands, scores
+        options.score, options.untrained = score, untrained
         options.channel = options.channel if channel is None else channel
         rows = (_Stretch * len(stretches))(*(stretch.native() for stretch in stretches))
         size = ctypes.c_size_t(len(stretches))
@@ -289,6 +295,18 @@ class AlignmentStream(SoundStream):
         seconds, whole = round(self.seconds, TIME_DIGITS), round(fit.value, FIT_DIGITS)
         problems = *self.faults, *self._texts("problem")
         return Alignment(recording, seconds, tuple(words), whole, bool(fits.value), problems, len(self.faults))
+
+    def measures(self) -> Frames:
+        """What is measured of each phone of a finished stream that was opened with `score`: [phones, measures], see
+        native/pronunciation/measures.h.
+
+        Raises:
+            InputError: the stream is not finished, or was opened without `score`.
+        """
+        count = checked(self._call("measures", None, ctypes.c_size_t(0)))
+        found = np.empty(count, np.float32)
+        checked(self._call("measures", found.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), ctypes.c_size_t(count)))
+        return found.reshape(checked(self._call("all_phones", None, ctypes.c_size_t(0))), -1)
 
     def _all(self, function: str, kind: type[Any]) -> list[Any]:
         size = checked(self._call(function, None, ctypes.c_size_t(0)))

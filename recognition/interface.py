@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .results import Recognition
 
 if TYPE_CHECKING:
     from .aligner import Alignment
+    from .pronunciation import Pronunciation
 
 Recording = str | PathLike[str] | Samples
 """A file, or samples: floats in [−1, 1], [frames] or [frames, channels]."""
@@ -213,6 +214,39 @@ class Model:
                 return align_recording(Path(recording), aligner, stretch, phones=text is None, channel=channel)[0]
             return aligner.align(*_heard(recording, rate, channel), text, phones=phones)
 
+    def pronounce(
+        self,
+        recording: Recording,
+        rate: int | None = None,
+        *,
+        text: str | None = None,
+        phones: str | Iterable[str] | None = None,
+        dictionary: str | PathLike[str] | None = None,
+        channel: int | None = None,
+        untrained: bool = False,
+    ) -> "Pronunciation":
+        """How well a known text was said in a whole recording: of it, its words and their phones a score of 0 to 100.
+
+        Args:
+            recording, rate, channel, text, phones, dictionary: as for `align`.
+            untrained: by likelihood ratios, though the model was trained to score.
+
+        Raises:
+            InputError: as for `align`, and where the text is not what is said.
+        """
+        from .aligner import Stretch  # here: who recognises does not wait for it
+        from .pronunciation import pronounce, pronounce_recording
+
+        own = None if dictionary is None else Path(dictionary)
+        with self.recognizer.aligner(dictionary=own) as aligner:
+            if isinstance(recording, str | PathLike):
+                _check_rate(recording, rate)
+                stretch = [Stretch(aligner.given(text, phones))]
+                how: dict[str, Any] = {"phones": text is None, "channel": channel, "untrained": untrained}
+                return pronounce_recording(Path(recording), aligner, stretch, **how)[0]
+            samples, hertz = _heard(recording, rate, channel)
+            return pronounce(aligner, samples, hertz, text, phones=phones, untrained=untrained)
+
     def stream(
         self,
         blocks: Blocks,
@@ -291,3 +325,21 @@ def align(
     `Model.align`."""
     with load(model) as loaded:
         return loaded.align(recording, rate, text=text, phones=phones, dictionary=dictionary, channel=channel)
+
+
+def pronounce(
+    recording: Recording,
+    rate: int | None = None,
+    *,
+    text: str | None = None,
+    phones: str | Iterable[str] | None = None,
+    dictionary: str | PathLike[str] | None = None,
+    model: str | PathLike[str] | None = None,
+    channel: int | None = None,
+    untrained: bool = False,
+) -> "Pronunciation":
+    """How well a known text was said; for several recordings, `load` the model once. See `load` and
+    `Model.pronounce`."""
+    given: dict[str, Any] = {"text": text, "phones": phones, "dictionary": dictionary, "channel": channel}
+    with load(model) as loaded:
+        return loaded.pronounce(recording, rate, **given, untrained=untrained)

@@ -20,6 +20,7 @@ from tetraphone.train.network.aligner import SUB_FRAMES, AlignerHead
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import AcousticModel, Checkpoint
 from tetraphone.train.network.options import NetworkOptions
+from tetraphone.train.network.scorer import ScorerHead
 
 FORMATS = tuple(number_format.name.lower() for number_format in Format)
 
@@ -32,8 +33,10 @@ def make_checkpoint(
     direction: str = "uni",
     features: FeatureOptions | None = None,
     aligner: bool = False,
+    scorer: bool = False,
 ) -> Checkpoint:
-    """The same weights for the same options, biases too; if it is to align, with a head over rows and two features."""
+    """The same weights for the same options, biases too; if it is to align, with a head over rows and two features; one
+    that scores does so by chance."""
     features = features or FeatureOptions(bands=8, stack=1, stride=1)
     network = NetworkOptions(kind, hidden, layers, direction)  # type: ignore[arg-type]
     generator = torch.Generator().manual_seed(3)
@@ -51,9 +54,23 @@ def make_checkpoint(
         bias = torch.randn(rows, generator=generator)
         head = AlignerHead(weight, bias, rows=3, features=2, delay=1, shift=0.0125)
         checkpoint = replace(checkpoint, aligner=head)
+    if scorer:
+        checkpoint = replace(checkpoint, scorer=scorer_head(generator))
     if number_format == "float32":
         return checkpoint
     return quantize(checkpoint, QuantizeOptions(number_format))[0]  # type: ignore[arg-type]
+
+
+def scorer_head(generator: torch.Generator) -> ScorerHead:
+    """One by chance, whose scores are about 1."""
+    head = ScorerHead(len(ARPABET), 8, generator)
+    with torch.no_grad():
+        for layer in (head.ahead, head.back):
+            layer.bias[0].normal_(0.0, 0.3, generator=generator)
+        head.output.bias.normal_(1.0, 0.1, generator=generator)
+        head.mean.normal_(0.0, 0.3, generator=generator)
+        head.deviation.uniform_(0.5, 2.0, generator=generator)
+    return head.eval()
 
 
 def pack_weight(weight: Tensor, number_format: str) -> tuple[tuple[Tensor, Tensor | None], Tensor]:
@@ -109,11 +126,11 @@ def random_layer(inputs: int, outputs: int, number_format: str = "float32") -> P
 
 
 def several_programs() -> tuple[dict[str, list[PackedLayer]], Metadata]:
-    """Programs and metadata of a small file: of a network, of a head that aligns, and of another network."""
+    """Programs and metadata of a small file: of a network, of heads that align and score, and of another network."""
     features = FeatureOptions(bands=4, stack=1, stride=1)
-    checkpoint = make_checkpoint("int8", hidden=4, layers=1, features=features, aligner=True)
+    checkpoint = make_checkpoint("int8", hidden=4, layers=1, features=features, aligner=True, scorer=True)
     other = packed_layers(make_checkpoint(kind="qrnn", hidden=8, features=features))
-    return {**packed_programs(checkpoint), "score": other}, metadata(checkpoint)
+    return {**packed_programs(checkpoint), "other": other}, metadata(checkpoint)
 
 
 def plain(bands: int, deviation: float = 1.0) -> Normalisation:

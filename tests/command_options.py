@@ -206,12 +206,12 @@ def aligner_training(world: World) -> None:
     assert ["AH" in phones for _, phones in given] == [True, False]
 
 
-@row("export", "--aligner")
-def export_aligner(world: World) -> None:
+@row("export", "--heads")
+def export_heads(world: World) -> None:
     checkpoint, path = make_checkpoint(features=FEATURES, aligner=True), world.folder / "model.pte"
     checkpoint.save(world.folder / "model.pt")
     export(replace(checkpoint, aligner=None), path)
-    found = world.json("export", world.folder / "model.pt", path, "--aligner")
+    found = world.json("export", world.folder / "model.pt", path, "--heads")
     assert found["programs"] == ["forward", "align"]
     with Recognizer.load(path) as recognizer:
         assert recognizer.info["aligns"] == 1

@@ -17,6 +17,7 @@ SUFFIXES = {
     ".png": "a PNG",
     ".fst": "a grammar",
     ".lexicon": "a lexicon",
+    ".html": "a page",
 }
 """Suffixes of the files that commands write, and what such a file holds."""
 OTHER_SUFFIXES = {".jpg", ".jpeg", ".gif", ".svg", ".pdf", ".onnx", ".wav", ".flac", ".json", ".jsonl", ".toml"}

@@ -17,6 +17,11 @@ namespace {
 // rows of zeros stand for what was before and comes behind.
 constexpr std::int64_t kLeastSpeech = 10;
 
+template <typename T>
+Result<T> Flat(Result<Result<T>> found) {
+  return found ? *std::move(found) : Result<T>(found.error());
+}
+
 Error Unaligned(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
 
 std::string InSeconds(double seconds) { return Text(seconds, "%.2f") + " s"; }
@@ -37,18 +42,26 @@ struct AlignmentStream::State final : SoundStream {
         const AlignmentOptions& options)
       : SoundStream(std::move(of), std::move(network),
                     {options.channel, options.keep_bands, options.keep_scores, true}),
+        scores_phones(options.score),
+        untrained(options.untrained),
         head(std::move(reads)),
         search(std::move(graph), model()->info().phones.size() + 1),
         timeline(model()->info()),
         stretches(std::move(within)),
         faults(std::move(left_out)) {}
 
-  Failure Take(const float* x, const float*, const float* hidden, std::size_t frames) override {
-    return head.Accept(x, hidden, frames, [this](const float* scores) { search.Accept(scores); });
+  Failure Take(const float* x, const float* frame, const float* hidden, std::size_t frames) override {
+    if (scores_phones) scores.insert(scores.end(), frame, frame + frames * outputs());
+    return head.Accept(x, hidden, frames, [this](const float* part) { TakePart(part); });
+  }
+
+  void TakePart(const float* part) {
+    if (scores_phones) parts.insert(parts.end(), part, part + outputs());
+    search.Accept(part);
   }
 
   Failure End() override {
-    if (Failure failure = head.Finish([this](const float* scores) { search.Accept(scores); })) return failure;
+    if (Failure failure = head.Finish([this](const float* part) { TakePart(part); })) return failure;
     if (search.frames() == 0) return Unaligned("there is no sound; give a recording in which the text is said");
     if (search.frames() < graph().least_frames()) {
       const double least = static_cast<double>(graph().least_frames()) * SubFrame(model()->info());
@@ -81,13 +94,16 @@ struct AlignmentStream::State final : SoundStream {
     search.Reset();
     timeline.Reset();
     course = {};
+    scores.clear();
+    parts.clear();
     given = 0;
     done = false;
   }
 
   std::size_t OwnHeapBytes() const override {
     return sizeof(AlignmentStream) + sizeof *this - sizeof search + head.heap_bytes() + search.heap_bytes() +
-           graph().heap_bytes() + tetraphone::HeapBytes(course.segments, course.unknown, timeline.spans(), stretches);
+           graph().heap_bytes() + tetraphone::HeapBytes(course.segments, course.unknown, timeline.spans(), stretches) +
+           tetraphone::HeapBytes(scores, parts);
   }
 
   // Takes what became final.
@@ -143,16 +159,45 @@ struct AlignmentStream::State final : SoundStream {
     return alignment;
   }
 
-  const AlignmentGraph& graph() const { return search.graph(); }
+  Result<Measures> Measured() const {
+    if (!done) return Unaligned("the stream is not finished; finish it first");
+    if (!scores_phones) return Unaligned("the stream scores nothing; open it with the option score");
+    std::vector<FoundPhone> phones;
+    for (const Segment& segment : course.segments) {
+      const auto label = static_cast<std::size_t>(graph().units()[segment.unit].phone) + 1;
+      phones.push_back({label, WordOf(segment), segment.first, segment.end});
+    }
+    return tetraphone::Measured(scores.data(), parts.data(), scores.size() / outputs(), outputs(), phones);
+  }
 
+  Result<Pronunciation> Pronounced() const {
+    const Result<Measures> measures = Measured();
+    if (!measures) return measures.error();
+    const Result<Scorer> scorer = Scorer::Make(model(), untrained);
+    if (!scorer) return scorer.error();
+    std::vector<std::size_t> words;
+    for (const Segment& segment : course.segments) words.push_back(WordOf(segment));
+    return scorer->Score(*measures, words);
+  }
+
+  std::size_t WordOf(const Segment& segment) const {
+    return static_cast<std::size_t>(graph().units()[segment.unit].word);
+  }
+  const AlignmentGraph& graph() const { return search.graph(); }
+  std::size_t outputs() const { return model()->program().outputs; }
+
+  const bool scores_phones;
+  const bool untrained;
   AlignmentHead head;
   AlignmentSearch search;
   Timeline timeline;
   const std::vector<Stretch> stretches;  // one for each of the graph's windows
   const std::vector<std::string> faults;
-  Course course;          // what is final
-  std::size_t given = 0;  // of its phones by Poll
-  bool done = false;      // all of the text was found
+  Course course;              // what is final
+  std::vector<float> scores;  // the network's, and
+  std::vector<float> parts;   // the head's, for what is measured
+  std::size_t given = 0;      // of the course's phones by Poll
+  bool done = false;          // all of the text was found
 };
 
 AlignmentStream::AlignmentStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -181,8 +226,15 @@ Result<std::vector<AlignedPhone>> AlignmentStream::Provisional() const {
 }
 
 Result<Alignment> AlignmentStream::Aligned() const {
-  Result<Result<Alignment>> found = state_->Locked([&] { return state_->All(); });
-  return found ? *std::move(found) : Result<Alignment>(found.error());
+  return Flat(state_->Locked([&] { return state_->All(); }));
+}
+
+Result<Measures> AlignmentStream::Measured() const {
+  return Flat(state_->Locked([&] { return state_->Measured(); }));
+}
+
+Result<Pronunciation> AlignmentStream::Pronounced() const {
+  return Flat(state_->Locked([&] { return state_->Pronounced(); }));
 }
 
 Result<Aligner> Aligner::Make(const Recognizer& recognizer, std::shared_ptr<const Lexicon> lexicon,

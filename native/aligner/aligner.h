@@ -23,6 +23,8 @@
 #include "../common/result.h"
 #include "../lexicon/lexicon.h"
 #include "../lexicon/vocabulary.h"
+#include "../pronunciation/measures.h"
+#include "../pronunciation/scorer.h"
 #include "../recognizer/recognizer.h"
 #include "alignment.h"
 
@@ -67,6 +69,10 @@ class AlignmentStream {
   Result<std::vector<AlignedPhone>> Provisional() const;
   // All of the text, once the stream is finished; an error before.
   Result<Alignment> Aligned() const;
+  // Once the stream is finished, of one that scores (AlignmentOptions::score): what is measured of its phones, and how
+  // they and their words were said.
+  Result<Measures> Measured() const;
+  Result<Pronunciation> Pronounced() const;
 
  private:
   friend class Aligner;

@@ -26,16 +26,23 @@ using tetraphone::ErrorCode;
 using tetraphone::Fail;
 using tetraphone::Failure;
 using tetraphone::Handles;
+using tetraphone::Heard;
 using tetraphone::kNoHandle;
 using tetraphone::Lexicon;
 using tetraphone::Lock;
+using tetraphone::Measures;
+using tetraphone::Pronunciation;
 using tetraphone::Recognizer;
 using tetraphone::Result;
+using tetraphone::SentenceScore;
 using tetraphone::Stretch;
 using tetraphone::With;
+using tetraphone::WordScore;
 
 struct OpenAlignment : tetraphone::OpenStream<AlignmentStream, AlignedPhone> {
-  std::unique_ptr<const Alignment> all;  // once it was asked for
+  std::unique_ptr<const Alignment> all;      // once it was asked for
+  std::unique_ptr<const Measures> measured;  // likewise
+  std::unique_ptr<const Pronunciation> pronounced;
 };
 
 std::uint64_t HeapBytes();
@@ -69,19 +76,32 @@ tetraphone_aligned_word WordToC(const AlignedWord& word) {
           word.start,   word.end,  word.fit};
 }
 
-// Runs `call` on what a finished alignment found.
-template <typename Call>
-auto WithAll(tetraphone_handle alignment, Call call) {
-  return With(Alignments(), alignment, [&](OpenAlignment& open) -> decltype(call(*open.all)) {
+// Runs `call` on what a finished alignment found, which is kept.
+template <typename Found, typename Call>
+auto WithFound(tetraphone_handle alignment, std::unique_ptr<const Found> OpenAlignment::*kept,
+               Result<Found> (AlignmentStream::*find)() const, Call call) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) -> decltype(call(*(open.*kept))) {
     const Lock lock(open.mutex);
-    if (open.all == nullptr) {
-      Result<Alignment> found = open.stream->Aligned();
+    if (open.*kept == nullptr) {
+      Result<Found> found = (*open.stream.*find)();
       if (!found) return Fail(found.error());
-      open.all = std::make_unique<const Alignment>(*std::move(found));
+      open.*kept = std::make_unique<const Found>(*std::move(found));
     }
-    return call(*open.all);
+    return call(*(open.*kept));
   });
 }
+
+template <typename Call>
+auto WithAll(tetraphone_handle alignment, Call call) {
+  return WithFound(alignment, &OpenAlignment::all, &AlignmentStream::Aligned, call);
+}
+
+template <typename Call>
+auto WithScores(tetraphone_handle alignment, Call call) {
+  return WithFound(alignment, &OpenAlignment::pronounced, &AlignmentStream::Pronounced, call);
+}
+
+std::int32_t PhoneIndex(std::size_t label) { return static_cast<std::int32_t>(label) - 1; }
 
 template <typename T, typename Item, typename Convert>
 std::int64_t Copied(const std::vector<T>& all, Item* items, std::size_t capacity, Convert convert) {
@@ -177,6 +197,8 @@ TETRAPHONE_C_ABI int tetraphone_alignment_reset(tetraphone_handle alignment) {
   return With(Alignments(), alignment, [&](OpenAlignment& open) {
     const Lock lock(open.mutex);
     open.all.reset();
+    open.measured.reset();
+    open.pronounced.reset();
     return open.Reset();
   });
 }
@@ -238,6 +260,42 @@ TETRAPHONE_C_ABI int64_t tetraphone_alignment_all_words(tetraphone_handle alignm
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_all_phones(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
                                                          size_t capacity) {
   return WithAll(alignment, [&](const Alignment& all) { return Copied(all.phones, phones, capacity, ToC); });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_measures(tetraphone_handle alignment, float* measures, size_t capacity) {
+  return WithFound(alignment, &OpenAlignment::measured, &AlignmentStream::Measured, [&](const Measures& found) {
+    return Copied(found.rows, measures, capacity, tetraphone::Same);
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_phone_scores(tetraphone_handle alignment, tetraphone_phone_score* scores,
+                                                           size_t capacity) {
+  return WithScores(alignment, [&](const Pronunciation& found) {
+    std::size_t at = 0;
+    return Copied(found.heard, scores, capacity, [&](const Heard& heard) -> tetraphone_phone_score {
+      const double score = at < found.scores.phones.size() ? found.scores.phones[at++] : 0.0;
+      return {PhoneIndex(heard.label), PhoneIndex(heard.added), score, heard.probability, heard.added_probability};
+    });
+  });
+}
+
+TETRAPHONE_C_ABI int64_t tetraphone_alignment_word_scores(tetraphone_handle alignment, tetraphone_word_score* scores,
+                                                          size_t capacity) {
+  return WithScores(alignment, [&](const Pronunciation& found) {
+    return Copied(found.scores.words, scores, capacity, [](const WordScore& word) -> tetraphone_word_score {
+      return {word.accuracy, word.stress, word.total};
+    });
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_sentence_score(tetraphone_handle alignment,
+                                                         tetraphone_sentence_score* score) {
+  return WithScores(alignment, [&](const Pronunciation& found) {
+    const SentenceScore& sentence = found.scores.sentence;
+    *score = {found.trained, sentence.accuracy, sentence.fluency, sentence.completeness, sentence.total,
+              found.log_likelihood};
+    return 0;
+  });
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_fit(tetraphone_handle alignment, double* fit, int32_t* fits) {

@@ -80,12 +80,17 @@ inline std::int64_t CopyText(const std::string& text, char* target, std::size_t 
   return static_cast<std::int64_t>(text.size());
 }
 
-// The index-th row of a list: 1, or 0 behind the last.
-template <typename Field, std::size_t size>
-int FieldAt(const Field (&fields)[size], std::size_t index, Field* field) {
+template <typename Field>
+int FieldAt(const Field* fields, std::size_t size, std::size_t index, Field* field) {
   if (index >= size) return 0;
   *field = fields[index];
   return 1;
+}
+
+// The index-th row of a list: 1, or 0 behind the last.
+template <typename Field, std::size_t size>
+int FieldAt(const Field (&fields)[size], std::size_t index, Field* field) {
+  return FieldAt(&fields[0], size, index, field);
 }
 
 // Appends what the stream has to what waits, and hands over as much as fits.

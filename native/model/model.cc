@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <tuple>
 
 #include "../common/heap_bytes.h"
 #include "../common/limits.h"
@@ -98,7 +99,8 @@ Failure Model::ReadInfo() {
   auto tables = FrontEnd::MakeTables(features, std::move(mean), std::move(deviation));
   if (!tables) return Damaged(name_, tables.error().message);
   front_end_ = *tables;
-  return CheckAlign();
+  if (Failure failure = CheckAlign()) return failure;
+  return ReadScore();
 }
 
 Failure Model::CheckAlign() {
@@ -118,9 +120,36 @@ Failure Model::CheckAlign() {
   return std::nullopt;
 }
 
+Failure Model::ReadScore() {
+  const Program* ahead = file_.Find(kScoreForward);
+  const Program* back = file_.Find(kScoreBackward);
+  const Program* score = file_.Find(kScore);
+  info_.scores = score != nullptr;
+  if (!info_.scores && ahead == nullptr && back == nullptr) return std::nullopt;
+  const std::size_t outputs = info_.phones.size() + 1, measures = PaddedMeasures(outputs);
+  const auto reads = [&](const Program* program) { return program != nullptr && program->inputs == measures; };
+  if (!info_.scores || !reads(ahead) || !reads(back) || score->inputs != ahead->outputs + back->outputs ||
+      score->outputs != kScores || !score->states.empty() || !info_.aligns) {
+    return Damaged(name_, "programs that score which do not belong together, or not to a network of " +
+                              std::to_string(info_.phones.size()) + " phones that aligns");
+  }
+  Metadata data(file_.metadata);
+  info_.score_mean = data.Get<std::vector<float>>("score_mean");
+  info_.score_deviation = data.Get<std::vector<float>>("score_deviation");
+  if (!data.fault().empty()) return Damaged(name_, data.fault());
+  const auto positive = [](float deviation) { return std::isfinite(deviation) && deviation > 0; };
+  const auto finite = [](float mean) { return std::isfinite(mean); };
+  const auto& [mean, deviation] = std::tie(info_.score_mean, info_.score_deviation);
+  if (mean.size() != measures || deviation.size() != measures || !std::all_of(mean.begin(), mean.end(), finite) ||
+      !std::all_of(deviation.begin(), deviation.end(), positive)) {
+    return Damaged(name_, "score_mean or score_deviation is not of " + std::to_string(measures) + " measures");
+  }
+  return std::nullopt;
+}
+
 std::size_t Model::heap_bytes() const {
   std::size_t bytes = sizeof *this + engine_->heap_bytes() + (mapped_ ? 0 : size_);
-  bytes += HeapBytes(info_.phones);
+  bytes += HeapBytes(info_.phones) + HeapBytes(info_.score_mean, info_.score_deviation);
   bytes += FrontEnd::TablesHeapBytes(*front_end_);
   for (const auto& [key, value] : file_.programs) bytes += sizeof key + sizeof value + value.heap_bytes();
   for (const auto& [key, value] : file_.metadata) {

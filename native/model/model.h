@@ -25,6 +25,22 @@ class Engine;
 constexpr const char* kAlign = "align";
 constexpr std::size_t kSubFrames = 3;
 
+// The programs that score how a known text was said. The first two read what is measured of its phones
+// (pronunciation/measures.h), less `score_mean` and over `score_deviation`, the one from the first phone to the last, the
+// other from the last to the first; the third reads, of each phone, what the one gives and what the other gives, and
+// gives kScores numbers, each from 0 to 2 if it is a good one: the accuracy of the phone; then what, over the phones of a
+// word, has the mean that the word is given: its accuracy, stress and total; then what has so over all phones: the
+// sentence's accuracy, fluency and total.
+constexpr const char* kScoreForward = "score_forward";
+constexpr const char* kScoreBackward = "score_backward";
+constexpr const char* kScore = "score";
+constexpr std::size_t kScores = 7;
+// Numbers that are measured of a phone, of a network with so many outputs: kMeasures, and some for each output.
+constexpr std::size_t kMeasures = 20;
+constexpr std::size_t MeasureCount(std::size_t outputs) { return kMeasures + 2 * outputs + (outputs - 1); }
+// As programs read them: zeros stand behind the last, since quaternions have four components.
+constexpr std::size_t PaddedMeasures(std::size_t outputs) { return (MeasureCount(outputs) + 3) / 4 * 4; }
+
 // The numbers that a file holds besides its features: X(type, name, what it may be, once the features are known).
 #define TETRAPHONE_METADATA(X)                                                                                        \
   X(double, frame_shift, Derived(features.shift()))   /* seconds from one network frame to the next */                \
@@ -46,6 +62,9 @@ struct ModelInfo {
   FeatureOptions features;
   bool aligns = false;  // the file has the program align
   std::size_t align_features = 0;
+  bool scores = false;  // the file has the programs that score
+  std::vector<float> score_mean;       // [PaddedMeasures]
+  std::vector<float> score_deviation;  // above 0
 #define TETRAPHONE_NUMBER(type, name, ...) type name = 0;
   TETRAPHONE_METADATA(TETRAPHONE_NUMBER)
 #undef TETRAPHONE_NUMBER
@@ -96,6 +115,7 @@ class Model {
   static Result<std::shared_ptr<const Model>> Finish(std::unique_ptr<Model> model);
   Failure ReadInfo();
   Failure CheckAlign();
+  Failure ReadScore();
 
   std::string name_;
   const std::uint8_t* data_ = nullptr;

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from tetraphone.recognition.interface import Update as Update
     from tetraphone.recognition.interface import align as align
     from tetraphone.recognition.interface import load as load
+    from tetraphone.recognition.interface import pronounce as pronounce
     from tetraphone.recognition.interface import recognize as recognize
+    from tetraphone.recognition.pronunciation import Pronunciation as Pronunciation
+    from tetraphone.recognition.pronunciation import ScoredPhone as ScoredPhone
+    from tetraphone.recognition.pronunciation import ScoredWord as ScoredWord
     from tetraphone.recognition.recognizer import StreamOptions as StreamOptions
     from tetraphone.recognition.results import Recognition as Recognition
 
@@ -30,12 +34,16 @@ _HOMES = {
     "Alignment": "recognition.aligner",
     "InputError": "common.errors",
     "Model": "recognition.interface",
+    "Pronunciation": "recognition.pronunciation",
     "Recognition": "recognition.results",
+    "ScoredPhone": "recognition.pronunciation",
+    "ScoredWord": "recognition.pronunciation",
     "StreamOptions": "recognition.recognizer",
     "TimedPhone": "common.phones",
     "Update": "recognition.interface",
     "align": "recognition.interface",
     "load": "recognition.interface",
+    "pronounce": "recognition.interface",
     "recognize": "recognition.interface",
 }
 __all__ = sorted(_HOMES)

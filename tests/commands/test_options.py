@@ -7,6 +7,7 @@ from typing import Any
 
 import clean_options  # noqa: F401
 import command_options  # noqa: F401
+import pronounce_options  # noqa: F401
 import pytest
 import recognize_options  # noqa: F401
 import run_options  # noqa: F401
@@ -74,11 +75,13 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "train": ("here", "--output", "there"),
     "evaluate": ("model.pt", "here"),
     "train-aligner": ("model.pt", "here", "there.pt"),
+    "train-scorer": ("model.pt", "here", "marks.jsonl", "there.pt"),
     "calibrate": ("model.pt", "here", "there"),
     "quantize": ("model.pt", "there"),
     "export": ("model.pt", "there"),
     "recognize": ("recording.wav",),
     "align": ("recording.wav", "--text", "a word"),
+    "pronounce": ("recording.wav", "--text", "a word"),
     "models": (),
     "reproduce": ("open", "here", "--output", "there"),
     "benchmark": ("training",),

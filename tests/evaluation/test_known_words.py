@@ -17,7 +17,7 @@ from tetraphone.corpora.utterance import Utterance
 from tetraphone.evaluation.known_words.boundaries import BoundaryErrors
 from tetraphone.evaluation.known_words.options import AlignerOptions
 from tetraphone.evaluation.known_words.train import classes_of, train_aligner
-from tetraphone.export.graft import put_aligner
+from tetraphone.export.graft import put_heads
 from tetraphone.export.writer import export
 from tetraphone.quant.options import QuantizeOptions
 from tetraphone.quant.quantize import quantize
@@ -147,7 +147,7 @@ def test_a_file_gets_the_head_and_keeps_its_network(
     for path in files.values():
         with Recognizer.load(path) as recognizer:
             before = [recognizer.info[name] for name in ("delay", "frame_shift")], recognizer.recognize(samples, RATE)
-        assert put_aligner(copy.deepcopy(trained[0]), path)["programs"] == ["forward", "align"]
+        assert put_heads(copy.deepcopy(trained[0]), path)["programs"] == ["forward", "align"]
         with Recognizer.load(path) as recognizer, recognizer.aligner() as aligner:
             assert (
                 [recognizer.info[name] for name in ("delay", "frame_shift")],
@@ -161,16 +161,18 @@ def test_a_file_gets_the_head_and_keeps_its_network(
 
 def test_a_checkpoint_without_a_head_leaves_the_file(files: dict[str, Path]) -> None:
     before = files["int8"].read_bytes()
-    with pytest.raises(InputError, match="the checkpoint has no aligner; `tetraphone train-aligner` makes one"):
-        put_aligner(make_checkpoint(features=FEATURES), files["int8"])
+    with pytest.raises(
+        InputError, match="the checkpoint has no head for known words; `tetraphone train-aligner`"
+    ):
+        put_heads(make_checkpoint(features=FEATURES), files["int8"])
     with pytest.raises(InputError, match="is a file of another network: other hidden"):
-        put_aligner(make_checkpoint(hidden=16, features=FEATURES, aligner=True), files["int8"])
+        put_heads(make_checkpoint(hidden=16, features=FEATURES, aligner=True), files["int8"])
     other = make_checkpoint(features=FEATURES, aligner=True)
     with torch.no_grad():
         for weight in other.model.parameters():
             weight.normal_(0, 0.5, generator=torch.Generator().manual_seed(9))
     with pytest.raises(InputError, match="is a file of another network: other scores; give the checkpoint"):
-        put_aligner(other, files["int8"])
+        put_heads(other, files["int8"])
     with pytest.raises(InputError, match="other phones; give the checkpoint"):
-        put_aligner(replace(make_checkpoint(features=FEATURES, aligner=True), phones=ARPABET[::-1]), files["int8"])
+        put_heads(replace(make_checkpoint(features=FEATURES, aligner=True), phones=ARPABET[::-1]), files["int8"])
     assert files["int8"].read_bytes() == before

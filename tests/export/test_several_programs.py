@@ -64,11 +64,11 @@ def damaged_block(name: str) -> Callable[[bytes], bytes]:
 
 
 CHANGED = {
-    "two programs of one name": (renamed("score", "align"), "two methods have one name"),
+    "two programs of one name": (renamed("other", "align"), "two methods have one name"),
     "a program and a constant of one name": (renamed("delay", "align"), "two methods have one name"),
     "no network": (renamed("forward", "forwarD"), "it has no program forward"),
     "an operator of none": (replaced(b"quaternion::rnn", b"quaternion::xnn"), r"the operator quaternion::xnn\.out"),
-    "damaged weights of another program": (damaged_block("score"), "damaged"),
+    "damaged weights of another program": (damaged_block("other"), "damaged"),
 }
 
 
@@ -81,7 +81,7 @@ def test_a_changed_file_is_refused(what: str, content: bytes) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "weights of two programs": ({"score": PROGRAMS["align"]}, {}, "two calls share weights"),
+    "weights of two programs": ({"other": PROGRAMS["align"]}, {}, "two calls share weights"),
     "rows that are no multiple": ({"align": [random_layer(10, WIDTH)]}, {}, "10 inputs, 120 outputs and 0 states"),
     "more features than the network has": (
         {"align": [random_layer(12 + 17, WIDTH)]},
@@ -90,7 +90,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "other phones": ({"align": [random_layer(12, 117)]}, {}, "12 inputs, 117 .* 39 phones want 120 outputs"),
     "a head with states": (
-        {"align": [*PROGRAMS["score"][:1], random_layer(8, WIDTH)], "score": PROGRAMS["align"]},
+        {"align": [*PROGRAMS["other"][:1], random_layer(8, WIDTH)], "other": PROGRAMS["align"]},
         {},
         "16 inputs, 120 outputs and 1 states",
     ),

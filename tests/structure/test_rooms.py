@@ -20,7 +20,7 @@ FLOORS = (
     {"system"},
     {"frontend", "decoder", "lexicon", "recordings", "results"},
     {"model"},
-    {"recognizer"},
+    {"recognizer", "pronunciation"},
     {"aligner"},
     {"capi"},
     {"command"},

@@ -3,7 +3,7 @@
 import io
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ from tetraphone.sound.features import FeatureOptions, Normalisation
 from .aligner import AlignerHead
 from .layers import KINDS, QuaternionLinear, Recurrent, State
 from .options import Initialisation, NetworkOptions
+from .scorer import ScorerHead
 
 CHECKPOINT_FORMAT = 1
+HEADS: dict[str, type[AlignerHead] | type[ScorerHead]] = {"aligner": AlignerHead, "scorer": ScorerHead}
+"""What a checkpoint may hold besides its network, for known words, by the names of its fields."""
 
 
 def outputs(phones: Sequence[str], states: int) -> int:
@@ -105,6 +108,14 @@ class Checkpoint:
     """0: scores of the blank and the phones (CTC); else of so many hidden Markov states a phone, phone after phone."""
     aligner: AlignerHead | None = None
     """What aligns known words, of this network's hidden rows alone: a run that starts from it leaves it out."""
+    scorer: ScorerHead | None = None
+    """What scores how they were said, likewise."""
+
+    @property
+    def heads(self) -> dict[str, AlignerHead | ScorerHead]:
+        """Those of HEADS that it has."""
+        found = {name: getattr(self, name) for name in HEADS}
+        return {name: head for name, head in found.items() if head is not None}
 
     @property
     def number_format(self) -> str:
@@ -133,11 +144,10 @@ class Checkpoint:
             half: store the weights in 16 bits, half the bytes; they are read as reals of 32 bits again.
         """
         weights = self.model.state_dict()
-        aligner = None if self.aligner is None else self.aligner.content()
+        heads: dict[str, Any] = {name: head.content() for name, head in self.heads.items()}
         if half:
             weights = _halved(weights)
-            if aligner is not None:
-                aligner["weights"] = _halved(aligner["weights"])
+            heads = {name: {**head, "weights": _halved(head["weights"])} for name, head in heads.items()}
         content = {
             "format": CHECKPOINT_FORMAT,
             "network": asdict(self.network),
@@ -149,7 +159,7 @@ class Checkpoint:
             "confidence": asdict(self.confidence),
             "quantization": self.quantization,
             "states": self.states,
-            "aligner": aligner,
+            **heads,
             "options": self.options,
             "training": self.training,
             "revision": revision(),
@@ -234,8 +244,13 @@ def from_content(content: dict[str, Any], path: Path) -> Checkpoint:
             content["training"],
             Confidence(**content.get("confidence", {})),
             states=states,
-            aligner=content.get("aligner") and AlignerHead.of_content(content["aligner"], len(phones), options.hidden),
         )
+        heads: dict[str, Any] = {
+            name: kind.of_content(content[name], len(phones), options.hidden)
+            for name, kind in HEADS.items()
+            if content.get(name)
+        }
+        checkpoint = replace(checkpoint, **heads)
         for name in ("mean", "deviation"):
             if content[name].shape != (4 * features.bands,):
                 raise ValueError(f"{name} has shape {tuple(content[name].shape)}, not {(4 * features.bands,)}")

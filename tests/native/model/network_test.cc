@@ -116,7 +116,7 @@ TEST(Network, HiddenRowsOfNoRecurrentLayerAreRefused) {
   }
 }
 
-// programs.pte (seeds.py): forward, align, and `score`, which has states.
+// programs.pte (seeds.py): forward, align, those that score, and `other`, which has states.
 TEST(Network, EachProgramOfAFileRunsByItsName) {
   std::vector<std::vector<float>> found;
   for (const std::string& engine : EngineNames()) {
@@ -134,7 +134,7 @@ TEST(Network, EachProgramOfAFileRunsByItsName) {
         all.insert(all.end(), rows.scores.begin(), rows.scores.end());
       }
     }
-    EXPECT_EQ(model->file().programs.size(), 3u);
+    EXPECT_EQ(model->file().programs.size(), 6u);
     found.push_back(all);
     const auto missing = Network::Make(model, "guess");
     ASSERT_FALSE(missing);

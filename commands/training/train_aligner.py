@@ -8,8 +8,8 @@ from tyro.conf import Positional, arg
 
 from tetraphone.evaluation.known_words.options import AlignerOptions
 
-from .options.shared import check_suffix, say_notes
-from .training.flags import Json, Quiet
+from ..options.shared import check_suffix, say_notes
+from .flags import Json, Quiet
 
 
 @dataclass(frozen=True)

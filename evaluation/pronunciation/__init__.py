@@ -1,0 +1,1 @@
+"""What scores how known words were said: the head, and how far it agrees with experts."""
