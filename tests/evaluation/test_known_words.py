@@ -161,9 +161,7 @@ def test_a_file_gets_the_head_and_keeps_its_network(
 
 def test_a_checkpoint_without_a_head_leaves_the_file(files: dict[str, Path]) -> None:
     before = files["int8"].read_bytes()
-    with pytest.raises(
-        InputError, match="the checkpoint has no head for known words; `tetraphone train-aligner`"
-    ):
+    with pytest.raises(InputError, match="the checkpoint has no head for known words; `tetraphone train-aligner`"):
         put_heads(make_checkpoint(features=FEATURES), files["int8"])
     with pytest.raises(InputError, match="is a file of another network: other hidden"):
         put_heads(make_checkpoint(hidden=16, features=FEATURES, aligner=True), files["int8"])
