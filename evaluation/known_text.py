@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.files import check_plain
+from tetraphone.common.phones import SILENCES
 from tetraphone.recognition.aligner import Stretch
 
 SUFFIXES = (".lab", ".txt", ".TextGrid")
@@ -18,13 +19,17 @@ TOKEN = re.compile(r'"((?:[^"]|"")*)"|(?<![\w\[.])([-+]?\d+(?:\.\d*)?(?:[eE][-+]
 """Of a TextGrid, long or short: a text, or a number that is no index in brackets."""
 
 
+class OverlapError(ValueError):
+    """Two intervals overlap."""
+
+
 def text_beside(recording: Path) -> Path:
     """The file beside a recording that holds what is said in it.
 
     Raises:
         InputError: there is none.
     """
-    for suffix in SUFFIXES:
+    for suffix in (*SUFFIXES, *(suffix.upper() for suffix in SUFFIXES)):
         if (path := recording.with_suffix(suffix)).is_file():
             return path
     names = " or ".join(recording.with_suffix(suffix).name for suffix in SUFFIXES)
@@ -49,7 +54,7 @@ def read_text(path: Path) -> str:
 
 
 def stretches_of(content: str, name: str) -> tuple[Stretch, ...]:
-    """The texts of a TextGrid's first tier of intervals that has some, or a text as it stands.
+    """The texts of a TextGrid's first tier of intervals that has some, silences left out, or a text as it stands.
 
     Args:
         name: of the file, for errors.
@@ -58,13 +63,19 @@ def stretches_of(content: str, name: str) -> tuple[Stretch, ...]:
         InputError: it is a TextGrid without such a tier, or damaged.
     """
     if not GRID.match(content):
+        if name.lower().endswith(".textgrid"):
+            raise InputError(f"{name} is called a TextGrid and is none; save it by Praat, or call it .txt")
         return (Stretch(content),)
     try:
         tiers = [*_tiers(iter([text if number == "" else float(number) for text, number in TOKEN.findall(content)]))]
+    except OverlapError as error:
+        raise InputError(f"{name}: {error}; move one of them in Praat") from error
     except (StopIteration, RuntimeError, OverflowError, ValueError) as error:
         raise InputError(f"{name} is a TextGrid that is damaged; save it again by Praat") from error
     for tier in tiers:
-        if said := tuple(stretch for stretch in tier if stretch.text.strip()):
+        if said := tuple(
+            stretch for stretch in tier if stretch.text.strip() and stretch.text.strip().casefold() not in SILENCES
+        ):
             return said
     raise InputError(f"{name} has no interval with a text; write what is said into a tier of intervals")
 
@@ -91,8 +102,12 @@ def _tiers(tokens: Iterator[str | float]) -> Iterator[list[Stretch]]:
             start = number()
             if kind == "IntervalTier":
                 end = number()
-                if not last <= start < end:
+                if not start < end:
                     raise ValueError(start)
+                if start < last:
+                    raise OverlapError(
+                        f"the interval from {start:.2f} to {end:.2f} s begins before the end of the last"
+                    )
                 intervals.append(Stretch(text(), start, last := end))
             else:
                 text()

@@ -27,7 +27,6 @@ from tetraphone.common.native import failure, library
 from tetraphone.common.phones import TIME_DIGITS
 from tetraphone.sound.audio import Samples, open_sound
 from tetraphone.sound.features import Frames
-from tetraphone.sound.levels import level_fault
 
 from .handle import Handle, checked, library_text, path_bytes
 from .lexicon import Lexicon
@@ -249,9 +248,7 @@ class Aligner(Handle):
         with self.stream(text, phones=phones) as stream:
             stream.accept(samples, rate)
             stream.finish()
-            found = stream.aligned("samples")
-        fault = level_fault(np.asarray(samples, np.float32))
-        return replace(found, problems=(f"the array {fault}", *found.problems)) if fault else found
+            return stream.aligned("samples")
 
 
 class AlignmentStream(SoundStream):

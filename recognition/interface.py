@@ -1,7 +1,7 @@
 """What `import tetraphone` gives: models that recognise files, arrays and streams of samples."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -117,6 +117,12 @@ def _channel(recording: Samples, channel: int) -> Samples:
     return found
 
 
+def _level_problems(samples: Samples) -> tuple[str, ...]:
+    """What is wrong with the levels of an array, as of a file's."""
+    fault = level_fault(np.asarray(samples, np.float32))
+    return (f"the array {fault}",) if fault else ()
+
+
 def _check_rate(recording: str | PathLike[str], rate: int | None) -> None:
     if rate is not None:
         raise InputError(f"{fspath(recording)} has a rate of its own; give none, or samples instead of the file")
@@ -175,8 +181,7 @@ class Model:
         with self.recognizer.stream(how) as stream:
             stream.accept(samples, hertz)
             stream.finish()
-            fault = level_fault(np.asarray(samples, np.float32))
-            problems = (f"the array {fault}",) if fault else ()
+            problems = _level_problems(samples)
             return Recognition("samples", round(stream.seconds, TIME_DIGITS), tuple(stream.poll()), problems)
 
     def align(
@@ -212,7 +217,9 @@ class Model:
                 given = aligner.given(text, phones)
                 stretch = [Stretch(given)]
                 return align_recording(Path(recording), aligner, stretch, phones=text is None, channel=channel)[0]
-            return aligner.align(*_heard(recording, rate, channel), text, phones=phones)
+            samples, hertz = _heard(recording, rate, channel)
+            found = aligner.align(samples, hertz, text, phones=phones)
+            return replace(found, problems=(*_level_problems(samples), *found.problems))
 
     def pronounce(
         self,

@@ -53,6 +53,8 @@ class Result:
     recording: str
     duration: float
     problems: tuple[str, ...]
+    failed: int = 0
+    """Parts of the recording of which there is no result; `problems` say why."""
 
     def tiers(self) -> Tiers:
         """The intervals by the names of their tiers: label, start, end (seconds), confidence or NO_CONFIDENCE."""

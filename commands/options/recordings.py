@@ -112,11 +112,13 @@ class OfRecordings:
         """One result: as all commands print theirs, or in the format that was asked for."""
         if self.format in (None, "json" if self.json else None):
             shown: dict[str, Any] = result.in_alphabet(self.alphabet).as_dict()
-            return shown
+            return {**shown, "failed": result.failed} if result.failed else shown
         with flushed_output():
             write_text(result.to(self.format, self.alphabet))
         for line in problem_lines({"problems": result.problems}):
             say(line)
+        if result.failed:
+            raise InputError(f"{result.failed} stretches of {result.recording} failed")
         return None
 
     def write_all(
@@ -165,11 +167,14 @@ class OfRecordings:
                     failed += 1
                     report(outcome.fault)
                     continue
+                failed += outcome.result.failed > 0
+                name = str(outcome.job.recording)
+                told = [text if text.startswith(name) else f"{name}: {text}" for text in outcome.result.problems]
                 if output is not None and not self.json:  # at once: an interrupted run must not keep them to itself
-                    for line in problem_lines({"problems": outcome.result.problems}):
+                    for line in problem_lines({"problems": told}):
                         say(line)
                 else:
-                    problems += outcome.result.problems
+                    problems += told
                 if output is None:
                     self._write(outcome.result, format.name, first)
                     first = False

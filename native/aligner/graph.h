@@ -22,7 +22,7 @@ struct GraphOptions {
   // What is taken off the score of a way where filler begins, for each word that is skipped, and for each sub-frame of
   // both, unless that is likelier to be silent. By joined readings of LibriSpeech, in which sentences were missing or
   // too many, and so that of the words of learners, who are hard to understand, one in a hundred is placed otherwise.
-  double filler_cost = 100;
+  double filler_cost = 120;
   double skip_cost = 2;
   double filler_gap = 2;
 };

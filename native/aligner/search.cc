@@ -19,17 +19,23 @@ AlignmentSearch::AlignmentSearch(std::shared_ptr<const AlignmentGraph> graph, st
       options_(options),
       gaps_(outputs + 1),
       gaps_before_(outputs + 1),
-      states_(graph_->states()) {
+      states_(graph_->states()),
+      exits_(graph_->units().size()),
+      occupied_(graph_->units().size()),
+      speech_(outputs) {
   Reset();
 }
 
 void AlignmentSearch::Reset() {
   std::fill(states_.begin(), states_.end(), State{});
+  std::fill(exits_.begin(), exits_.end(), State{});
+  std::fill(occupied_.begin(), occupied_.end(), false);
   begin_ = end_ = alive_ = 0;
+  speech_.Reset();
   records_.assign(1, {0, -1, 0, 0.0, 0.0});
   kept_ = 1;
   final_.clear();
-  frames_ = speech_frames_ = 0;
+  frames_ = 0;
   finished_ = complete_ = false;
 }
 
@@ -38,9 +44,9 @@ void AlignmentSearch::Accept(const float* scores) {
   gaps_.swap(gaps_before_);
   const std::size_t outputs = gaps_.size() - 1;
   const float* greatest = std::max_element(scores, scores + outputs);
-  speech_frames_ += greatest != scores;
   for (std::size_t i = 0; i < outputs; ++i) gaps_[i + 1] = static_cast<double>(scores[i]) - *greatest;
   gaps_[0] = std::max(gaps_[1], -graph_->filler_gap());
+  speech_.Accept(gaps_.data() + 1);
   Advance();
 }
 
@@ -58,13 +64,7 @@ void AlignmentSearch::Advance() {
 AlignmentSearch::State AlignmentSearch::Entering(std::size_t unit) const {
   State best;
   for (const std::uint32_t before : graph_->Before(unit)) {
-    State from;
-    if (before != AlignmentGraph::kStart) {
-      const AlignmentGraph::Unit& other = graph_->units()[before];
-      from = states_[other.first + other.states - 1];
-    } else if (frames_ == 0) {
-      from = {0.0, 0};
-    }
+    const State from = before != AlignmentGraph::kStart ? exits_[before] : frames_ == 0 ? State{0.0, 0} : State{};
     if (from.score > best.score) best = {from.score, -1 - from.record};
   }
   best.score -= graph_->units()[unit].cost;
@@ -90,12 +90,15 @@ double AlignmentSearch::Step() {
   double best = kNever;
   for (std::size_t index = end_; index-- > begin_;) {
     const AlignmentGraph::Unit& unit = graph_->units()[index];
+    const State entering = frames_ < unit.earliest ? State{} : Entering(index);
+    if (entering.score == kNever && !occupied_[index]) continue;
+    occupied_[index] = true;
     const double gap = GapOf(unit);
     // States before this one come too late for what must follow.
     const std::int64_t in_time = static_cast<std::int64_t>(unit.states) - (unit.latest - frames_);
     State* states = states_.data() + unit.first;
     for (std::size_t i = unit.states; i-- > 0;) {
-      const State moved = i > 0 ? states[i - 1] : frames_ < unit.earliest ? State{} : Entering(index);
+      const State& moved = i > 0 ? states[i - 1] : entering;
       State& state = states[i];
       if (i + 1 < unit.states || moved.score > state.score) state = moved;
       state.score = static_cast<std::int64_t>(i) < in_time ? kNever : state.score + gap;
@@ -111,6 +114,7 @@ void AlignmentSearch::Prune(double threshold) {
   alive_ = 0;
   std::size_t first = end_, end = begin_;
   for (std::size_t index = begin_; index < end_; ++index) {
+    if (!occupied_[index]) continue;
     const AlignmentGraph::Unit& unit = graph_->units()[index];
     const std::size_t before = alive_;
     for (State* state = states_.data() + unit.first; state != states_.data() + unit.first + unit.states; ++state) {
@@ -125,6 +129,8 @@ void AlignmentSearch::Prune(double threshold) {
       records_.push_back({from, static_cast<std::int32_t>(index), frames_, Boundary(from, index), score});
       state->record = static_cast<std::int32_t>(records_.size() - 1);
     }
+    exits_[index] = states_[unit.first + unit.states - 1];
+    occupied_[index] = alive_ != before;
     if (alive_ == before) continue;
     first = std::min(first, index);
     end = index + 1;
@@ -276,6 +282,7 @@ void AlignmentSearch::Clear(std::size_t root, std::vector<std::int32_t> follower
     for (State* state = states_.data() + unit.first; state != states_.data() + unit.first + unit.states; ++state) {
       if (state->score != kNever) state->record = places[static_cast<std::size_t>(state->record)];
     }
+    exits_[index] = states_[unit.first + unit.states - 1];
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph.h"
+#include "speech.h"
 
 namespace tetraphone {
 
@@ -51,14 +52,14 @@ class AlignmentSearch {
   std::vector<Segment> Provisional() const;
 
   std::int64_t frames() const { return frames_; }
-  // Sub-frames at which a phone is likelier than silence.
-  std::int64_t speech_frames() const { return speech_frames_; }
   // States that are reached.
   std::size_t alive() const { return alive_; }
+  const SpeechMeter& speech() const { return speech_; }
   const AlignmentGraph& graph() const { return *graph_; }
   // Without the graph; see heap_bytes.h.
   std::size_t heap_bytes() const {
-    return sizeof *this + HeapBytes(gaps_, gaps_before_, states_, records_, final_, sorted_);
+    return sizeof *this + HeapBytes(gaps_, gaps_before_, states_, exits_, occupied_, records_, final_, sorted_) +
+           speech_.heap_bytes();
   }
 
  private:
@@ -97,6 +98,8 @@ class AlignmentSearch {
   std::vector<double> gaps_;         // below the greatest score of the sub-frame: of filler, silence, phones
   std::vector<double> gaps_before_;  // of the sub-frame before
   std::vector<State> states_;
+  std::vector<State> exits_;            // the last of each unit
+  std::vector<std::uint8_t> occupied_;  // units that have a state that is reached
   std::size_t begin_ = 0;  // the units that are reached
   std::size_t end_ = 0;
   std::size_t alive_ = 0;  // states
@@ -105,7 +108,7 @@ class AlignmentSearch {
   std::vector<Segment> final_;
   std::vector<double> sorted_;
   std::int64_t frames_ = 0;
-  std::int64_t speech_frames_ = 0;
+  SpeechMeter speech_;
   bool finished_ = false;
   bool complete_ = false;
 };

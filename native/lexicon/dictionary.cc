@@ -84,6 +84,7 @@ Result<Dictionary> Dictionary::Read(const std::string& path, const PhoneNames& p
       return fault("longer than " + std::to_string(kLongestLine) + " characters; write a word and its phones a line");
     }
     if (line.rfind(";;;", 0) == 0) return std::nullopt;
+    if (!IsUtf8(line)) return fault("not in UTF-8; save the dictionary in UTF-8");
     const std::vector<std::string> fields = Words(line.substr(0, line.find(" #")));
     if (fields.empty()) return std::nullopt;
     const std::string shown = Shown(fields[0]);

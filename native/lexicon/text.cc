@@ -116,6 +116,30 @@ std::string UpperCase(std::string_view text) {
   return upper;
 }
 
+std::string WithoutAccents(std::string_view text) {
+  // Of U+00C0 to U+00DD; '?' keeps what is no letter with an accent.
+  constexpr char kPlain[] = "AAAAAA?CEEEEIIII?NOOOOO?OUUUUY";
+  std::string plain;
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint32_t point = 0;
+    const std::size_t length = std::max<std::size_t>(DecodeUtf8(text.data() + at, text.size() - at, point), 1);
+    const char letter = length == 2 && point >= 0xC0 && point <= 0xDD ? kPlain[point - 0xC0] : '?';
+    plain += letter == '?' ? text.substr(at, length) : std::string_view(&letter, 1);
+    at += length;
+  }
+  return plain;
+}
+
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint32_t point = 0;
+    const std::size_t length = DecodeUtf8(text.data() + at, text.size() - at, point);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 Result<std::vector<std::string>> SplitText(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

@@ -16,6 +16,11 @@ std::string Shown(std::string_view text);
 // In capital letters: ASCII's, Latin-1's, Greek and Cyrillic ones.
 std::string UpperCase(std::string_view text);
 
+// Without the accents of Latin-1's capital letters: "NAIVE" of "NAÏVE".
+std::string WithoutAccents(std::string_view text);
+
+bool IsUtf8(std::string_view text);
+
 // The words of a text in UTF-8, in capital letters. They are parted by white space and punctuation; hyphens within a
 // word stay, and apostrophes, which belong to a word or quote it, each as ASCII's. Fails on what is read aloud but not
 // written as words (digits, "%"), on characters that are not read, and where no word is left.

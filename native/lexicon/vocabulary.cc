@@ -67,20 +67,22 @@ Result<std::vector<PhoneSequence>> Vocabulary::Known(const std::string& word) co
 
 Result<SpokenWord> Vocabulary::Spoken(const std::string& word) const {
   const std::vector<std::string> forms = Forms(word);
-  for (const std::string& form : forms) {
-    Result<std::vector<PhoneSequence>> known = Known(form);
-    if (!known) return known.error();
-    if (!known->empty()) return SpokenWord{form, *std::move(known), false};
+  for (const bool accents : {true, false}) {
+    for (const std::string& form : forms) {
+      Result<std::vector<PhoneSequence>> known = Known(accents ? form : WithoutAccents(form));
+      if (!known) return known.error();
+      if (!known->empty()) return SpokenWord{form, *std::move(known), false};
+    }
   }
   const std::string& bare = forms.back();
   const std::string lacks = "the dictionary lacks " + Shown(bare);
   if (lexicon_ == nullptr) return Refusal(lacks + "; add it with its phones");
-  const std::string guess = lexicon_->Guess(Small(bare));
+  const std::string plain = WithoutAccents(bare), guess = lexicon_->Guess(Small(plain));
   if (guess.empty()) {
     return Refusal(lacks + ", and its spelling does not say how it sounds; write it in the letters A to Z, or give a "
                            "dictionary that has it");
   }
-  if (bare.find_first_of("AEIOUY") == std::string::npos) {
+  if (plain.find_first_of("AEIOUY") == std::string::npos) {
     return Refusal(lacks + ", and it has no vowel; write it as it is said, or give a dictionary that has it");
   }
   Result<PhoneSequence> sequence = names_.Read(guess);

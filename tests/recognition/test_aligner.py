@@ -18,6 +18,7 @@ from tetraphone.evaluation.known_text import stretches_of
 from tetraphone.export.writer import export
 from tetraphone.recognition.aligner import Aligner, Alignment, Stretch, align_recording
 from tetraphone.recognition.recognizer import Recognizer
+from tetraphone.sound.audio import Samples
 
 MEASURE = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
 TEXT = "She sells the shells, blorpy."
@@ -101,6 +102,19 @@ def test_phones_are_aligned_as_they_are_given(aligner: Aligner) -> None:
     assert aligner.align(samples, rate, phones=["SH", "IY1", "|", *["S", "EH", "L", "Z"]]) == found
 
 
+def test_accents_do_not_matter_where_the_dictionary_lacks_them(recognizer: Recognizer, tmp_path: Path) -> None:
+    samples, rate = soundfile.read(MEASURE, dtype="float32")
+    with recognizer.aligner() as aligner:
+        found = aligner.align(samples, rate, "Café naïve Ångblörp")
+        plain = aligner.align(samples, rate, "cafe naive angblorp")
+    assert [word.text for word in found.words] == ["CAFÉ", "NAÏVE", "ÅNGBLÖRP"]
+    assert [word.guessed for word in found.words] == [False, False, True]
+    assert found.phones == plain.phones
+    (tmp_path / "own.txt").write_text("café K AE\n")
+    with recognizer.aligner(dictionary=tmp_path / "own.txt") as aligner:
+        assert len(aligner.align(samples, rate, "café").phones) == 2
+
+
 def test_a_dictionary_goes_before_the_lexicon(recognizer: Recognizer, tmp_path: Path) -> None:
     (tmp_path / "own.txt").write_text("blorpy B L AO R P\n")
     samples, rate = soundfile.read(MEASURE, dtype="float32")
@@ -108,6 +122,9 @@ def test_a_dictionary_goes_before_the_lexicon(recognizer: Recognizer, tmp_path: 
         found = aligner.align(samples, rate, TEXT)
         assert [phone.phone for phone in found.words[-1].phones] == ["B", "L", "AO", "R", "P"]
         assert found.problems == () or "guessed" not in found.problems[0]
+    (tmp_path / "own.txt").write_bytes(b";;; caf\xe9\ncaf\xe9 K AE F EY\n")
+    with pytest.raises(InputError, match=r"own.txt, line 2: not in UTF-8; save the dictionary in UTF-8"):
+        recognizer.aligner(dictionary=tmp_path / "own.txt")
     (tmp_path / "own.txt").write_text("blorpy B L X\n")
     with pytest.raises(InputError, match=r"own.txt, line 1: 'blorpy': the model has no phone 'X'; it has AA"):
         recognizer.aligner(dictionary=tmp_path / "own.txt")
@@ -118,7 +135,8 @@ def test_what_cannot_be_aligned_is_named(aligner: Aligner) -> None:
         ("take 5", "the text has '5'; write digits as the words"),
         ("", "the text has no word; give"),
         ("\udcff", "the text is not UTF-8"),
-        ("a naïve xzq", "the dictionary lacks 'NAÏVE'"),
+        ("a naïve xzq", "the dictionary lacks 'XZQ'"),
+        ("a þorn", "the dictionary lacks 'ÞORN', and its spelling does not say"),
     )
     for text, says in faults:
         with pytest.raises(InputError, match=f"^{says}"):
@@ -208,9 +226,35 @@ def test_the_shipped_model_finds_the_text_and_tells_another_one() -> None:
         other = model.align(MEASURE, text="A big dog ran over to my old house.")
         assert not other.fits
         assert other.problems == ("the text does not fit the sound; check that it is what is said there",)
-        for samples in (np.zeros(48000, np.float32), np.full(48000, 1e-4, np.float32)):
+
+
+def noises() -> Iterator[tuple[str, Samples]]:
+    """Sound in which nobody speaks, of several kinds, lengths and levels."""
+    random = np.random.default_rng(5)
+    for length in (16000, 80000):
+        white = random.standard_normal(length)
+        spectrum = np.fft.rfft(white) / np.sqrt(np.arange(1, length // 2 + 2))
+        time = np.arange(length) / 16000
+        hum = sum(np.sin(2 * np.pi * 50 * n * time) / n for n in (1, 2, 3))
+        kinds = {"silence": 0 * white, "white": white, "pink": np.fft.irfft(spectrum, length), "hum": hum}
+        for name, samples in kinds.items():
+            for level in (0.001, 0.1):
+                yield name, (level * samples / max(samples.std(), 1)).astype(np.float32)
+
+
+@pytest.mark.parametrize("model", ["english-int8", "english-int4", "english-tiny-int8", "english-tiny-int4"])
+def test_sound_without_speech_is_an_error(model: str) -> None:
+    with tetraphone.load(model) as loaded:
+        said = "She sells sea shells; he thinks of thin ships."
+        for name, samples in noises():
             with pytest.raises(InputError, match=r"there is no speech in the sound; give a recording"):
-                model.align(samples, 16000, text=said)
+                pytest.fail(f"{name}: {loaded.align(samples, 16000, text=said).fit}")
+        # Quiet speech, speech in noise, and a vowel that is held are speech.
+        samples, rate = soundfile.read(MEASURE, dtype="float32")
+        noise = np.random.default_rng(6).standard_normal(len(samples)).astype(np.float32) * samples.std() * 0.56
+        for spoken in (0.01 * samples, samples + noise):
+            assert len(loaded.align(spoken, rate, text=said).words) == 9
+        assert loaded.align(samples[24000:28000], rate, phones="IH").words
 
 
 def test_words_are_found_again_where_they_were() -> None:
