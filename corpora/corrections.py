@@ -1,8 +1,10 @@
 """Corrections of transcripts: a table of utterances to leave out, and of phones that were said otherwise."""
 
+import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from gzip import BadGzipFile, decompress
 from pathlib import Path
 from typing import get_args
 
@@ -33,7 +35,8 @@ class Stretch:
 @dataclass
 class Corrections:
     """Of utterances, by corpus, id and kind. A line each: `CORPUS ID KIND`, then of pronunciations the stretches,
-    `PLACE PHONE … > PHONE …`, separated by semicolons; tabs between the columns. # begins a comment."""
+    `PLACE PHONE … > PHONE …`, separated by semicolons; tabs between the columns. # begins a comment. A file whose name
+    ends in .gz is compressed by gzip."""
 
     stretches: dict[str, dict[str, dict[Kind, tuple[Stretch, ...]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(dict))
@@ -47,7 +50,10 @@ class Corrections:
         found = cls(path=path)
         check_plain(path, "the corrections")
         try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            content = path.read_bytes()
+            lines = (decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig").splitlines()
+        except (BadGzipFile, EOFError, zlib.error) as error:
+            raise InputError(f"{path} is not what gzip writes, or is cut short ({error}); copy it again") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{path} is not text in UTF-8 (byte {error.start}); save it as UTF-8") from error
         except OSError as error:

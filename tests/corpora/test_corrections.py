@@ -1,5 +1,6 @@
 """Tables of speakers held out and of corrected transcripts."""
 
+import gzip
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from runs import OPTIONS
 
+from tetraphone import train
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import read_corpus
 from tetraphone.corpora.corrections import KINDS, Corrections, Stretch, corrected
@@ -98,6 +100,20 @@ def test_corrections_of_the_kinds_asked_for_are_applied(tiny_corpus: Path, tmp_p
         found = {utterance.id: utterance.phones for utterance in corrected(corpus, [read], kinds).utterances}
         assert found == {**phones, "u0": expected} if "dropped" not in kinds else "u1" not in found
         assert found["u0"] == expected
+
+
+def test_a_compressed_table_is_read_as_the_table_itself(tmp_path: Path) -> None:
+    packed = Path(train.__path__[0]) / "recipes" / "corrections.tsv.gz"
+    content = gzip.decompress(packed.read_bytes())
+    plain = written(tmp_path / "corrections.tsv", content.decode())
+    assert Corrections.load(packed).stretches == Corrections.load(plain).stretches
+    (cut := tmp_path / "cut.tsv.gz").write_bytes(packed.read_bytes()[:-1000])
+    written(none := tmp_path / "none.tsv.gz", "a text")
+    for path in (cut, none):
+        with pytest.raises(
+            InputError, match=rf"{path.name} is not what gzip writes, or is cut short .*; copy it again"
+        ):
+            Corrections.load(path)
 
 
 def test_who_is_held_out_keeps_the_transcripts(tiny_corpus: Path, tmp_path: Path) -> None:
