@@ -81,9 +81,9 @@ def is_first() -> bool:
 
 
 def say(line: str) -> None:
-    """A line of log, on standard error, if anyone reads it: a reader that left (head) ends no work."""
+    """A line of log, on standard error, if it can be written: a reader that left (head) ends no work."""
     if not _quiet and sys.stderr is not None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             _erase()
             print(line, file=sys.stderr)
 
@@ -91,7 +91,7 @@ def say(line: str) -> None:
 def report(fault: str) -> None:
     """A fault that does not end the command, on standard error, with --quiet too."""
     if sys.stderr is not None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             _erase()
             print(f"tetraphone: {fault}", file=sys.stderr)
 
@@ -100,7 +100,7 @@ def _erase() -> None:
     """Takes the bar off the terminal; the next `update` draws it again."""
     global _drawn
     if _drawn and sys.stderr is not None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             print(ERASE, end="", file=sys.stderr, flush=True)
     _drawn = False
 
@@ -178,7 +178,7 @@ class Progress(Generic[T]):
         line, columns = self._line(), shutil.get_terminal_size().columns - 1
         share = self.done / self.total if self.total else 0.0
         bar = round(min(share, 1.0) * min(len(line), columns))
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             shown = f"{INVERSE}{line[:bar]}{PLAIN}{line[bar:columns]}"
             print(f"{ERASE}{shown}", end="", file=sys.stderr, flush=True)
         _drawn = True

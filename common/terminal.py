@@ -1,6 +1,7 @@
 """What a command takes from a terminal and prints to it: refusals of wrong usage, and results."""
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -89,6 +90,8 @@ def flushed_output() -> Iterator[None]:
     except BrokenPipeError as error:
         raise ReaderLeftError from error
     except OSError as error:
+        if sys.platform == "win32" and error.errno == errno.EINVAL:  # which Windows says of a pipe without a reader
+            raise ReaderLeftError from error
         mend = MENDS.get(error.errno or 0, "redirect it to another place")
         raise InputError(f"cannot write the result: {error.strerror}; {mend}") from error
 

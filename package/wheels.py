@@ -7,13 +7,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
+
+from mach_o import facts
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 TAGS = {
     "x86_64-linux-gnu.2.17": "manylinux_2_17_x86_64.manylinux2014_x86_64",
     "aarch64-linux-gnu.2.17": "manylinux_2_17_aarch64.manylinux2014_aarch64",
+    "x86_64-windows-gnu": "win_amd64",
+    "aarch64-macos": "macosx_11_0_arm64",
+    "x86_64-macos": "macosx_11_0_x86_64",
 }
 """What to build for → the platforms of the wheel, as pip names them."""
 
@@ -36,6 +42,8 @@ def build(target: str) -> None:
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes", flush=True)
         if "linux" in target:
             check(wheel, TAGS[target].partition(".")[0])
+        elif "macos" in target:
+            check_mac(wheel, TAGS[target])
         DIST.mkdir(exist_ok=True)
         shutil.copy(wheel, DIST)
 
@@ -47,6 +55,19 @@ def check(wheel: Path, tag: str) -> None:
     )
     if f'platform tag:\n"{tag}"' not in done.stdout:
         sys.exit(f"{wheel} is not {tag}:\n{done.stdout}")
+
+
+def check_mac(wheel: Path, tag: str) -> None:
+    """Ends the program where what the wheel holds is for another macOS than its tag says, or cannot be loaded there."""
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as file:
+        for name in file.namelist():
+            if name.endswith((".dylib", "/tetraphone-recognize")):
+                found = facts(Path(file.extract(name, folder)))
+                processor = {"ARM64": "arm64"}.get(found["processor"], found["processor"])
+                told = f"macosx_{found.get('least', '').replace('.', '_')}_{processor}"
+                signed = found["signed"] or (found["signed"] is None and processor == "x86_64")
+                if told != tag or not signed or found["libraries"] != ["/usr/lib/libSystem.B.dylib"]:
+                    sys.exit(f"{wheel}: {name} is not {tag}: {found}")
 
 
 unknown = set(sys.argv[1:]) - TAGS.keys()
