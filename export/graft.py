@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from executorch.exir._serialize._program import deserialize_pte_binary
-from torch import Tensor
 
 from tetraphone.common.errors import InputError
 from tetraphone.quant.formats import Format
@@ -16,8 +14,8 @@ from tetraphone.recognition.recognizer import Recognizer
 from tetraphone.train.network.model import Checkpoint
 
 from .operators import packed_shape
-from .program import FORWARD, PackedLayer, same
-from .runtime import Program
+from .program import FORWARD, same
+from .runtime import Program, layers_of
 from .writer import ALIGN, CHECK_FRAMES, SCORE, metadata, packed_programs, write_programs
 
 OF_A_FILE = ("confidence", "number_format", "revision")
@@ -27,23 +25,6 @@ OF_HEADS = (ALIGN, SCORE)
 SAME_NETWORK = 0.5
 """Greatest mean difference of a score, over the standard deviation of the scores: weights may have been trained on to
 fit 4 bits, other networks are some 1.1 apart."""
-
-
-def layers_of(content: bytes, program: str) -> list[PackedLayer]:
-    """The layers of a program of a file that a recogniser accepts."""
-    file = deserialize_pte_binary(content).program
-    plan = next(plan for plan in file.execution_plan if plan.name == program)
-    layers = []
-    for instruction in plan.chains[0].instructions:
-        tensors: list[Any] = [plan.values[index].val for index in instruction.instr_args.args]
-        block: Tensor = next(
-            torch.frombuffer(bytearray(file.constant_buffer[tensor.data_buffer_idx].storage), dtype=torch.uint8)
-            for tensor in tensors
-            if getattr(tensor, "data_buffer_idx", 0)
-        )
-        operator, _, _, outputs = packed_shape(block)
-        layers.append(PackedLayer(operator, outputs, block))
-    return layers
 
 
 def _check_same(checkpoint: Checkpoint, program: Program) -> None:

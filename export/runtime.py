@@ -1,20 +1,42 @@
 """Runs a program in ExecuTorch's Python runtime, from any state, so that the exporter can check what it writes.
 
+Where the library lacks ExecuTorch's engine, the runtime lacks our operators: they run the layers that the file holds.
 Recognition goes through `recognition/recognizer.py`, which verifies a file before use.
 """
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
+from executorch.exir._serialize._program import deserialize_pte_binary
 from executorch.runtime import Runtime, Verification
 from torch import Tensor
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.native import library
+from tetraphone.recognition.engine import engines
 
-from .program import FORWARD, MAX_FRAMES
+from .operators import packed_shape
+from .program import FORWARD, MAX_FRAMES, Network, PackedLayer
+
+
+def layers_of(content: bytes, program: str) -> list[PackedLayer]:
+    """The layers of a program of a file that a recogniser accepts."""
+    file = deserialize_pte_binary(content).program
+    plan = next(plan for plan in file.execution_plan if plan.name == program)
+    layers = []
+    for instruction in plan.chains[0].instructions:
+        tensors: list[Any] = [plan.values[index].val for index in instruction.instr_args.args]
+        block: Tensor = next(
+            torch.frombuffer(bytearray(file.constant_buffer[tensor.data_buffer_idx].storage), dtype=torch.uint8)
+            for tensor in tensors
+            if getattr(tensor, "data_buffer_idx", 0)
+        )
+        operator, _, _, outputs = packed_shape(block)
+        layers.append(PackedLayer(operator, outputs, block))
+    return layers
 
 
 class Program:
@@ -35,11 +57,11 @@ class Program:
             # The program refers to the bytes, which must live as long as the program.
             self._content = content
             self._loaded = Runtime.get().load_program(self._content, verification=Verification.InternalConsistency)
-            self._program = method = self._method(program)
-            self._sizes = self._sizes_of_inputs()
+            self._execute = self._method(program).execute if "executorch" in engines() else self._by_operators(program)
+            self._sizes = self._sizes_of_inputs(program)
             self.inputs = self._sizes[0][1]
             """Width of a frame in reals."""
-            self.outputs = int(method.metadata.output_tensor_meta(0).sizes()[1])
+            self.outputs = int(self._loaded.metadata(program).output_tensor_meta(0).sizes()[1])
             """Number of scores per frame."""
         except (RuntimeError, ValueError, TypeError, LookupError) as error:
             raise InputError(f"{name} does not load in ExecuTorch: {error}; export the model again") from error
@@ -55,11 +77,16 @@ class Program:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """The values of the constant methods, by name."""
-        methods = {key: self._method(key) for key in sorted(self._loaded.method_names)}
-        return {key: method.execute([])[0] for key, method in methods.items() if not method.metadata.num_inputs()}
+        names = (key for key in sorted(self._loaded.method_names) if not self._loaded.metadata(key).num_inputs())
+        return {key: self._method(key).execute([])[0] for key in names}
 
-    def _sizes_of_inputs(self) -> list[tuple[int, ...]]:
-        meta = self._program.metadata
+    def _by_operators(self, name: str) -> Callable[[Sequence[Tensor]], Sequence[Tensor]]:
+        """What runs a program's layers, as the file has them, one after another."""
+        network = Network(layers_of(self._content, name))
+        return lambda inputs: network(*inputs)
+
+    def _sizes_of_inputs(self, program: str) -> list[tuple[int, ...]]:
+        meta = self._loaded.metadata(program)
         return [tuple(meta.input_tensor_meta(index).sizes()) for index in range(meta.num_inputs())]
 
     def _method(self, name: str) -> Any:
@@ -89,7 +116,7 @@ class Program:
         for chunk in x.split(MAX_FRAMES) if len(x) else ():
             try:
                 # The runtime reuses its outputs at the next call.
-                result, *after = (value.clone() for value in self._program.execute([chunk.contiguous(), *state]))
+                result, *after = (value.clone() for value in self._execute([chunk.contiguous(), *state]))
             except RuntimeError as error:
                 raise InputError(f"ExecuTorch could not run {self.name}: {error}") from error
             scores.append(result)

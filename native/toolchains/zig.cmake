@@ -7,6 +7,7 @@
 # The first link for a target takes minutes, since zig then builds that target's C++ library; it is kept in build/zig.
 set(TETRAPHONE_TARGET "" CACHE STRING "What to build for, as zig names it")
 option(TETRAPHONE_SIMD "Whether a WebAssembly module has vector instructions" ON)
+set(TETRAPHONE_MACOS 11.0)  # the least, the first for Apple's processors; zig's own is the newest but one or two
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TETRAPHONE_TARGET)
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # no link for tries: each other set of options is minutes of its own
 if(NOT TETRAPHONE_TARGET MATCHES "^(x86_64|aarch64|wasm32)-(linux|windows|macos|wasi)[.0-9]*(-(gnu|musl)[.0-9]*)?$")
@@ -34,7 +35,8 @@ get_filename_component(folder ${CMAKE_CURRENT_LIST_DIR}/../../build/zig ABSOLUTE
 foreach(tool IN ITEMS cc c++ ar ranlib)
   set(arguments ${tool})
   if(tool MATCHES "^c")
-    string(APPEND arguments " -target ${TETRAPHONE_TARGET}")
+    string(REGEX REPLACE "-macos$" "-macos.${TETRAPHONE_MACOS}" triple ${TETRAPHONE_TARGET})
+    string(APPEND arguments " -target ${triple}")
     if(TETRAPHONE_TARGET MATCHES "wasm32")
       string(APPEND arguments " -mcpu=generic+exception_handling")
     endif()

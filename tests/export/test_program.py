@@ -14,11 +14,11 @@ from executorch.exir._serialize._program import deserialize_pte_binary
 from torch import Tensor
 
 import tetraphone.export.program as program_module
-from tetraphone.common.errors import InputError
+import tetraphone.export.runtime as runtime_module
 from tetraphone.export.operators import HAMILTON_LINEAR, LINEAR, pack
 from tetraphone.export.program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes
 from tetraphone.export.runtime import Program
-from tetraphone.export.writer import metadata, packed_layers
+from tetraphone.export.writer import export, metadata, packed_layers
 from tetraphone.quant.formats import Format
 from tetraphone.sound.features import FeatureOptions
 from tetraphone.train.network.model import Checkpoint
@@ -216,7 +216,7 @@ to_the_runtime = [
 ]
 for arguments in to_the_runtime:
     try:
-        program._program.execute(arguments)
+        program._execute(arguments)
     except RuntimeError:
         pass
     else:
@@ -249,9 +249,19 @@ def test_export_in_a_fresh_process(exported: dict[str, tuple[Checkpoint, Path]],
     assert sorted(item.name for item in tmp_path.iterdir()) == ["model.pt", "model.pte"]
 
 
-def test_a_build_without_executorch_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_module, "engines", lambda: ["direct"])
-    with pytest.raises(
-        InputError, match="lacks ExecuTorch's engine, by which a program is checked; install from a check"
-    ):
-        program_module.missing_operators(None)
+def test_a_build_without_executorchs_engine_exports_the_same(
+    exported: dict[str, tuple[Checkpoint, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, path = exported["qlstm-int8"]
+    loaded, load = [], Program._method
+    monkeypatch.setattr(Program, "_method", lambda self, name: loaded.append(name) or load(self, name))
+    for module in (program_module, runtime_module):
+        monkeypatch.setattr(module, "engines", lambda: ["direct"])
+    export(checkpoint, tmp_path / "model.pte")
+    assert (tmp_path / "model.pte").read_bytes() == path.read_bytes()
+    assert FORWARD not in loaded  # which the runtime could not load without our operators
+    x = torch.randn(20, 32)
+    without = Program.load(path)
+    assert without.metadata
+    monkeypatch.undo()
+    assert equal(without.run(x), Program.load(path).run(x))
