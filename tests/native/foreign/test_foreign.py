@@ -2,6 +2,7 @@
 
 A target that is not built, or that this machine cannot run, is skipped with the reason."""
 
+import json
 import os
 import platform
 import re
@@ -21,6 +22,7 @@ FOREIGN = ROOT / "build/foreign"
 RECORDING = ROOT / "android_demo/app/src/main/assets/measure.wav"
 CORPORA = Path(os.environ.get("CORPORA", ROOT / "../shared/corpora"))
 NATIVE = f"{platform.machine()}-linux-musl"
+FORMATS = ("jsonl", "ctm")
 MOST_BYTES = 800_000
 """Of the static command."""
 RUNNERS = {
@@ -67,19 +69,23 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def expected(recordings: list[Path]) -> str:
-    command = Path(sys.prefix) / "bin" / "tetraphone-recognize"
-    done = run([command, "--model", find_model(DEFAULT), "--format", "jsonl", *recordings])
+def expected(recordings: list[Path]) -> dict[str, str]:
+    """What this system prints, by format."""
+    return {
+        format: printed([Path(sys.prefix) / "bin" / "tetraphone-recognize"], format, recordings) for format in FORMATS
+    }
+
+
+def printed(command: list[str | Path], format: str, recordings: list[Path]) -> str:
+    done = run([*command, "--model", find_model(DEFAULT), "--format", format, *recordings])
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
 @pytest.mark.parametrize("target", RUNNERS)
-def test_command_gives_the_same_phones(target: str, recordings: list[Path], expected: str) -> None:
+def test_command_gives_the_same_phones(target: str, recordings: list[Path], expected: dict[str, str]) -> None:
     command = [*runner(target), program(target, "tetraphone-recognize")]
-    done = run([*command, "--model", find_model(DEFAULT), "--format", "jsonl", *recordings])
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == expected
+    assert {format: printed(command, format, recordings) for format in FORMATS} == expected
 
 
 @pytest.mark.parametrize("target", RUNNERS)
@@ -127,12 +133,13 @@ def test_macos_loads_nothing_but_the_system(target: str) -> None:
     """By its load commands: it was not run. On Apple's own processors code without a signature is not loaded."""
     if not (FOREIGN / target / "libtetraphone.dylib").is_file():
         pytest.skip(f"build/foreign/{target} is not there: make foreign TARGETS={target}")
-    objdump = shutil.which("llvm-objdump") or pytest.skip("llvm-objdump is missing")
     for name in ("tetraphone-recognize", "libtetraphone.dylib"):
-        said = run([objdump, "--macho", "--private-headers", FOREIGN / target / name]).stdout
-        needed = re.findall(r"cmd LC_LOAD_DYLIB\n.*\n +name (\S+)", said)
-        assert needed == ["/usr/lib/libSystem.B.dylib"]
-        assert ("LC_CODE_SIGNATURE" in said) or target.startswith("x86_64")
+        done = run([sys.executable, ROOT / "package/mach_o.py", FOREIGN / target / name])
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert (told["libraries"], told["least"]) == (["/usr/lib/libSystem.B.dylib"], "11.0")
+        assert told["signed"] or (told["signed"] is None and target.startswith("x86_64"))
+    objdump = shutil.which("llvm-objdump") or pytest.skip("llvm-objdump is missing")
     exported = run([objdump, "--macho", "--exports-trie", FOREIGN / target / "libtetraphone.dylib"]).stdout
     names = re.findall(r"^0x\w+ +(\S+)", exported, re.MULTILINE)
     assert "_tetraphone_recognizer_load" in names
