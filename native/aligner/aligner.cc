@@ -326,8 +326,9 @@ Result<std::shared_ptr<AlignmentStream>> Aligner::NewStream(const std::vector<St
     Result<AlignmentHead> head = AlignmentHead::Make(model_);
     if (!head) return head.error();
     auto graph = std::make_shared<const AlignmentGraph>(std::move(words), how, std::move(windows));
-    auto state = std::make_unique<AlignmentStream::State>(model_, *std::move(network), *std::move(head), std::move(graph),
-                                                          std::move(kept), std::move(faults), options);
+    auto state =
+        std::make_unique<AlignmentStream::State>(model_, *std::move(network), *std::move(head), std::move(graph),
+                                                 std::move(kept), std::move(faults), options);
     return std::shared_ptr<AlignmentStream>(new AlignmentStream(std::move(state)));
   });
 }

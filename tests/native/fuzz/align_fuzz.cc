@@ -127,7 +127,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tetraphone::Result<Words> words = (how & 2) != 0 ? (*vocabulary)->ReadPhones(text) : (*vocabulary)->Read(text);
   if (!words) return RequireSentence(words.error()), 0;
   Require(!words->empty(), "no word and no error");
-  const tetraphone::GraphOptions options{1 + how / 4 % 3, 1 + how / 16 % 4, how / 64 % 2 == 0, how / 128 * 5.0 + 1, 0.5, 1};
+  const tetraphone::GraphOptions options{1 + how / 4 % 3,     1 + how / 16 % 4, how / 64 % 2 == 0,
+                                         how / 128 * 5.0 + 1, 0.5,              1};
   const auto graph = std::make_shared<const AlignmentGraph>(*std::move(words), options);
   std::vector<float> scores;
   for (const std::uint8_t* at = std::min(dictionary_end + 1, end); at != end; ++at) {
