@@ -78,7 +78,7 @@
   X(Real, delay, model.info().delay,                                                                                   \
     "seconds from a network frame's start to the last sample that its scores need")                                    \
   X(Whole, aligns, model.info().aligns,          "1: it aligns known words; 0: it recognises alone")                   \
-  X(Whole, scores, model.info().scores, "1: it was trained to score known words; 0: it gives likelihood ratios alone")  \
+  X(Whole, scores, model.info().scores, "1: it has a head that scores known words; 0: likelihood ratios alone") \
   X(Bytes, file_bytes, model.file_bytes(), "size of the file")
 
 #endif /* TETRAPHONE_FIELDS_H_ */

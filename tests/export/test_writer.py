@@ -22,7 +22,7 @@ from tetraphone.train.network.model import Checkpoint
 
 @pytest.mark.parametrize("number_format", FORMATS)
 def test_export_says_what_it_wrote(number_format: str, tmp_path: Path) -> None:
-    report = export(make_checkpoint(number_format, aligner=True), tmp_path / "model.pte")
+    report = export(make_checkpoint(number_format, aligner=True, scorer=True), tmp_path / "model.pte")
     content = (tmp_path / "model.pte").read_bytes()
     assert (report["model"], report["bytes"]) == (str(tmp_path / "model.pte"), len(content))
     assert report["number_format"] == Program(content, "m.pte").metadata["number_format"] == number_format
@@ -76,7 +76,7 @@ def test_file_that_disagrees_is_not_left(says: str, name: str, tmp_path: Path, m
         other = replace(source, layers=lambda checkpoint: with_another_weight(source.layers(checkpoint)))
         monkeypatch.setitem(PROGRAMS, name, other)
     with pytest.raises(InputError, match=rf"{path}.*{says}.*it was not written"):
-        export(make_checkpoint(aligner=True), path)
+        export(make_checkpoint(aligner=True, scorer=True), path)
     assert [item.name for item in tmp_path.iterdir()] == ["model.pte"]
     assert path.read_bytes() == b"an older model"
 
@@ -99,7 +99,7 @@ def test_metadata_round_trip(exported: dict[str, tuple[Checkpoint, Path]]) -> No
 
 def test_recognisers_read_the_metadata_that_is_marked_as_read(tmp_path: Path) -> None:
     """Each value under another name in turn: the loader misses those alone."""
-    checkpoint = make_checkpoint(aligner=True)
+    checkpoint = make_checkpoint(aligner=True, scorer=True)
     content = program_bytes(packed_programs(checkpoint), metadata(checkpoint))
     content = content[: -len(sealed(b""))]
     missed = {}
@@ -118,7 +118,7 @@ def test_recognisers_read_the_metadata_that_is_marked_as_read(tmp_path: Path) ->
 
 
 def test_metadata_is_of_the_types_that_are_listed() -> None:
-    values = metadata(make_checkpoint(aligner=True))
+    values = metadata(make_checkpoint(aligner=True, scorer=True))
     assert values.keys() == METADATA.keys()
     assert all(isinstance(value, METADATA[name].kind) for name, value in values.items())
 

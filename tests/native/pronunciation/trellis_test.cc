@@ -89,7 +89,8 @@ Labels More(Labels labels, std::size_t at, std::size_t label) {
 
 TEST(Trellis, SumsAllWays) {
   constexpr std::size_t kFrames = 7, kOutputs = 4;
-  for (const Labels& labels : {Labels{1}, Labels{1, 2}, Labels{2, 2}, Labels{1, 2, 1}, Labels{3, 3, 1}, Labels{1, 2, 2, 3}}) {
+  const Labels rows[] = {{1}, {1, 2}, {2, 2}, {1, 2, 1}, {3, 3, 1}, {1, 2, 2, 3}};
+  for (const Labels& labels : rows) {
     const std::vector<float> scores = Drawn(kFrames * kOutputs, 7 + static_cast<unsigned>(labels.size()), 6);
     std::map<Labels, double> likelihoods = AllWays(Posteriors(scores, kOutputs), kOutputs);
     const Trellis trellis(scores.data(), kFrames, kOutputs, labels, std::vector<std::size_t>(kFrames, 0));

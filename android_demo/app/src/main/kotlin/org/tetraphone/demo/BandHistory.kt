@@ -33,8 +33,8 @@ class BandHistory(val bands: Int, val hop: Double, private val kept: Int = 15_00
     }
 
     /**
-     * Copies frame [frame] into [into], each energy relative to the loudest of the seconds before, as an ear hears it: 0
-     * or less, in nepers of power. One before [first], or not yet there, gives false.
+     * Copies frame [frame] into [into], each energy relative to the loudest of the seconds before, as an ear hears it:
+     * 0 or less, in nepers of power. One before [first], or not yet there, gives false.
      */
     fun copy(frame: Int, into: FloatArray): Boolean {
         if (frame < first || frame >= frames) return false

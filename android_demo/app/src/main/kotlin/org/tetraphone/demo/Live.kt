@@ -29,8 +29,8 @@ internal class Live(private val context: Context, private val store: Store) : Au
     }
 
     /**
-     * Listens, when [after] is done, until [stop] or, with [untilPause], until the speaker pauses; [done] takes all final
-     * phones then.
+     * Listens, when [after] is done, until [stop] or, with [untilPause], until the speaker pauses; [done] takes all
+     * final phones then.
      */
     fun start(untilPause: Boolean, after: Future<*>?, done: (List<Phone>) -> Unit = {}) = synchronized(lock) {
         stop()
