@@ -43,7 +43,8 @@
 /* Of an aligner's stream (aligner/aligner.h). */
 #define TETRAPHONE_ALIGNMENT_OPTIONS(X)                                                                                \
   X(Switch, phones, 0, 0, 1, false, "", "Whether the text is phones between blanks, with | where silence may be.")     \
-  X(Switch, score, 0, 0, 1, false, "", "Whether each phone is measured and scored, which needs memory for each second.") \
+  X(Switch, score, 0, 0, 1, false, "",                                                                                 \
+    "Whether each phone is measured and scored, which needs memory for each second.")                                  \
   X(Switch, untrained, 0, 0, 1, false, "",                                                                             \
     "Whether scores are likelihood ratios, though the model was trained to score.")                                    \
   TETRAPHONE_SOUND_OPTIONS(X)

@@ -22,7 +22,7 @@ from tetraphone.train.network.model import Checkpoint
 
 @pytest.mark.parametrize("number_format", FORMATS)
 def test_export_says_what_it_wrote(number_format: str, tmp_path: Path) -> None:
-    report = export(make_checkpoint(number_format, aligner=True, scorer=True), tmp_path / "model.pte")
+    report = export(make_checkpoint(number_format, aligner=True), tmp_path / "model.pte")
     content = (tmp_path / "model.pte").read_bytes()
     assert (report["model"], report["bytes"]) == (str(tmp_path / "model.pte"), len(content))
     assert report["number_format"] == Program(content, "m.pte").metadata["number_format"] == number_format
