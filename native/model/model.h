@@ -26,11 +26,11 @@ constexpr const char* kAlign = "align";
 constexpr std::size_t kSubFrames = 3;
 
 // The programs that score how a known text was said. The first two read what is measured of its phones
-// (pronunciation/measures.h), less `score_mean` and over `score_deviation`, the one from the first phone to the last, the
-// other from the last to the first; the third reads, of each phone, what the one gives and what the other gives, and
-// gives kScores numbers, each from 0 to 2 if it is a good one: the accuracy of the phone; then what, over the phones of a
-// word, has the mean that the word is given: its accuracy, stress and total; then what has so over all phones: the
-// sentence's accuracy, fluency and total.
+// (pronunciation/measures.h), less `score_mean` and over `score_deviation`, one from the first phone to the last, the
+// other from the last to the first. The third reads, of each phone, what the one gives and what the other gives, and
+// gives kScores numbers, from 0 to 2 if it is a good one: the accuracy of the phone; three whose means over the phones
+// of a word are the accuracy, stress and total of the word; three whose means over all phones are the accuracy, fluency
+// and total of the sentence.
 constexpr const char* kScoreForward = "score_forward";
 constexpr const char* kScoreBackward = "score_backward";
 constexpr const char* kScore = "score";
