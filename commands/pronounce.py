@@ -1,7 +1,7 @@
 """`tetraphone pronounce`: how well known words were said in recordings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,12 +12,16 @@ from tetraphone.recognition.recognizer import Recognizer
 
 from .options.arguments import flag
 from .options.known_words import OfKnownWords
-from .options.shared import check_suffix, keep_inputs
+from .options.shared import check_suffix
 
 if TYPE_CHECKING:
     from tetraphone.evaluation.batch import Job
     from tetraphone.recognition.aligner import Aligner
     from tetraphone.recognition.pronunciation import Pronunciation
+
+
+OF_CHOICE = ("model", "dictionary", "channel", "quiet", "json")
+"""Options that --choose leaves."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,9 @@ class Pronounce(OfKnownWords):
             "Instead of scores, which of these texts was said, with the probability of each: 'ship|sheep'.", "TEXTS"
         ),
     )
-    untrained: bool = field(
+    plain: bool = field(
         default=False,
-        metadata=flag("Scores are likelihood ratios, though the model was trained to score; for any phone set."),
+        metadata=flag("Scores without the head that the model may have for them: how probable each sound is."),
     )
 
     def run(self) -> dict[str, Any] | None:
@@ -54,25 +58,31 @@ class Pronounce(OfKnownWords):
 
     def check(self) -> None:
         super().check()
-        if self.report is not None and (self.output is not None or len(self.recordings) != 1):
-            wrong_usage(self.command, "--report is about one recording that is printed")
-        if self.report is not None and "-" in self.recordings:
-            wrong_usage(self.command, "--report holds the recording, which a pipe gives but once; give a file")
         try:
             check_suffix(self.report, ".html")
         except InputError as error:
             wrong_usage(self.command, str(error))
+        if self.report is not None and self.output is not None:
+            wrong_usage(self.command, "--report is about one recording that is printed")
         if self.choose is not None:
             self._check_choice()
 
+    def outputs(self) -> tuple[Path | None, ...]:
+        return (*super().outputs(), self.report)
+
+    def check_recordings(self, recordings: Sequence[Path]) -> None:
+        super().check_recordings(recordings)
+        if self.report is not None and (len(recordings) != 1 or not recordings[0].is_file()):
+            wrong_usage(self.command, "--report is about one recording that is a file, which it holds")
+
     def _check_choice(self) -> None:
-        given = (self.text, self.phones, self.textgrid, self.output, self.plot, self.report, self.format)
-        if any(option is not None for option in given) or len(self.recordings) != 1:
-            wrong_usage(
-                self.command,
-                "--choose takes one recording, and of the other options --model, --dictionary, "
-                "--channel and --json alone",
-            )
+        kept = {"recordings", "choose", *OF_CHOICE}
+        given = [
+            item.name for item in fields(self) if item.name not in kept and getattr(self, item.name) != item.default
+        ]
+        if given or len(self.recordings) != 1:
+            allowed = ", ".join(f"--{name}" for name in OF_CHOICE)
+            wrong_usage(self.command, f"--choose takes one recording, and of the other options {allowed} alone")
 
     def work(self, aligner: "Aligner", names: "dict[Job, str]") -> "Callable[[Job], Any]":
         from tetraphone.evaluation.known_text import stretches_of
@@ -86,16 +96,16 @@ class Pronounce(OfKnownWords):
                 self.plot,
                 phones=self.phones is not None,
                 channel=self.channel,
-                untrained=self.untrained,
+                plain=self.plain,
             )
             if self.report is not None:
-                self._write_report(found)
+                self._write_report(found, self.report)
             return found
 
         return scored
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "untrained": self.untrained}
+        return {**super().settings(), "plain": self.plain}
 
     def print_one(self, result: "Pronunciation") -> dict[str, Any] | None:
         if self.json or self.format is not None:
@@ -106,28 +116,22 @@ class Pronounce(OfKnownWords):
             say(line)
         return None
 
-    def _write_report(self, found: "Pronunciation") -> None:
+    def _write_report(self, found: "Pronunciation", report: Path) -> None:
         from tetraphone.common.files import write_atomically
-        from tetraphone.evaluation.pronunciation.report import write_report
+        from tetraphone.evaluation.pronunciation.report import report_page
 
-        if self.report is None:
-            return
-        keep_inputs(found.recording, output=self.report)
-        content = write_report(found.in_alphabet(self.alphabet), self.channel)
-        with write_atomically(self.report) as temporary:
+        content = report_page(found.in_alphabet(self.alphabet), self.channel)
+        with write_atomically(report) as temporary:
             temporary.write_text(content, encoding="utf-8")
 
     def _chosen(self) -> dict[str, Any]:
         from tetraphone.recognition.pronunciation import choose_recording
 
         self.check()
-        path = self.model_file()
+        path, recording = self.model_file(), Path(self.recordings[0])
         say(f"model {path}")
         texts = (self.choose or "").split("|")
         with Recognizer.load(path) as recognizer, recognizer.aligner(dictionary=self.dictionary) as aligner:
-            chances = choose_recording(Path(self.recordings[0]), aligner, texts, channel=self.channel)
-        return {
-            "recording": self.recordings[0],
-            "choice": max(chances, key=lambda text: chances[text]),
-            "chances": chances,
-        }
+            chances, problems = choose_recording(recording, aligner, texts, channel=self.channel)
+        choice = max(chances, key=lambda text: chances[text])
+        return {"recording": str(recording), "choice": choice, "chances": chances, "problems": list(problems)}

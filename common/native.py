@@ -45,7 +45,7 @@ RESULTS = {
         f"tetraphone_alignment_{name}": ctypes.c_int64
         for name in (
             *("words", "word", "fault", "provisional", "poll", "bands", "scores"),
-            *("all_words", "all_phones", "problem"),
+            *("all_words", "all_phones", "problem", "measures", "phone_scores", "word_scores"),
         )
     },
 }

@@ -72,7 +72,7 @@ def _of_line(line: Line) -> MarkedUtterance:
         return _marked(line.item)
     except KeyError as error:
         raise LineError(f"lacks the key {error}") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise LineError(str(error)) from error
 
 
@@ -80,7 +80,7 @@ def _marked(content: dict[str, Any]) -> MarkedUtterance:
     words = tuple(
         MarkedWord(
             str(word["text"]),
-            tuple(map(str, word["phones"])),
+            tuple(map(str, _list(word["phones"]))),
             tuple(_mark(mark, HIGHEST_OF_PHONE) for mark in word["phone_accuracy"]),
             tuple(_mark(word[name], HIGHEST) for name in OF_WORDS),
         )
@@ -88,7 +88,15 @@ def _marked(content: dict[str, Any]) -> MarkedUtterance:
     )
     if not words or any(not word.phones or len(word.phones) != len(word.phone_accuracy) for word in words):
         raise ValueError("a word needs phones, and each of them a phone_accuracy")
+    if odd := [phone for word in words for phone in word.phones if phone == "|" or len(phone.split()) != 1]:
+        raise ValueError(f"a phone is {odd[0]!r}; give each one by itself")
     return MarkedUtterance(str(content["id"]), words, tuple(_mark(content[name], HIGHEST) for name in OF_SENTENCES))
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"the phones are {value!r}; give a list")
+    return value
 
 
 def _mark(value: Any, highest: float) -> float:

@@ -50,12 +50,12 @@ def pronounce(
     *,
     phones: bool = False,
     channel: int | None = None,
-    untrained: bool = False,
+    plain: bool = False,
 ) -> "Pronunciation":
     """As `recognition.pronunciation.pronounce_recording`, with a PNG to draw: phones fade as their scores fall."""
     from tetraphone.recognition.pronunciation import pronounce_recording
 
-    how: dict[str, Any] = {"phones": phones, "channel": channel, "untrained": untrained, "energies": plot is not None}
+    how: dict[str, Any] = {"phones": phones, "channel": channel, "plain": plain, "energies": plot is not None}
     found, heard = pronounce_recording(path, aligner, stretches, **how)
     if plot is not None:
         _draw(found, [item.score / 100 for item in found.phones], heard, path, plot)

@@ -90,7 +90,7 @@ def load(path: Path) -> Checkpoint:
         checkpoint.model.load_state_dict(weights, strict=True)
         for name, head in checkpoint.heads.items():
             head.load_state_dict(heads[name]["weights"], strict=True)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, KeyError) as error:
         raise InputError(f"{path} does not hold a whole model: {error}; quantise the checkpoint again") from error
     return checkpoint
 

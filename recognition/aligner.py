@@ -195,7 +195,12 @@ class Aligner(Handle):
             raise InputError("give either a text or phones")
         if text is not None and not isinstance(text, str):
             raise InputError(f"the text is of type {type(text).__name__}; give a str")
-        return text if text is not None else phones if isinstance(phones, str) else " ".join(phones or ())
+        if text is not None:
+            return text
+        parts = [phones] if isinstance(phones, str) else list(phones or ())
+        if odd := [part for part in parts if not isinstance(part, str)]:
+            raise InputError(f"a phone is {odd[0]!r}; give a str")
+        return " ".join(parts)
 
     def stream(
         self,
@@ -206,8 +211,8 @@ class Aligner(Handle):
         channel: int | None = None,
         bands: bool = False,
         scores: bool = False,
-        score: bool = False,
-        untrained: bool = False,
+        pronounce: bool = False,
+        plain: bool = False,
     ) -> "AlignmentStream":
         """A new stream, for a text or for phones.
 
@@ -218,21 +223,23 @@ class Aligner(Handle):
             spoken: whether the texts of stretches are phones.
             channel: the one to hear, counted from 0; by default the mean of all.
             bands, scores: whether the stream keeps frames for `AlignmentStream.bands` and `scores` to return.
-            score: whether each phone is measured and scored; memory grows by 25 kB a second then.
-            untrained: whether scores are likelihood ratios, though the model was trained to score.
+            pronounce: whether each phone is measured and scored, which takes some 50 kB of memory for each second.
+            plain: whether scores are plain, though the model has a head that scores.
 
         Raises:
             InputError: a word cannot be said as it is written, or is unknown, or a phone is none of the model's; a
                 stretch has no length, or begins before the end of the one before it.
         """
         if isinstance(text, Sequence) and not isinstance(text, str) and phones is None:
+            if odd := [item for item in text if not isinstance(item, Stretch)]:
+                raise InputError(f"a stretch of the text is {odd[0]!r}; give a str, or a list of `Stretch`")
             stretches = text
         else:
             stretches, spoken = [Stretch(self.given(text, phones))], text is None
         options = empty("alignment_option")
         checked(library().tetraphone_default_alignment_options(ctypes.byref(options)))
         options.phones, options.keep_bands, options.keep_scores = spoken, bands, scores
-        options.score, options.untrained = score, untrained
+        options.pronounce, options.plain = pronounce, plain
         options.channel = options.channel if channel is None else channel
         rows = (_Stretch * len(stretches))(*(stretch.native() for stretch in stretches))
         size = ctypes.c_size_t(len(stretches))
@@ -294,11 +301,11 @@ class AlignmentStream(SoundStream):
         return Alignment(recording, seconds, tuple(words), whole, bool(fits.value), problems, len(self.faults))
 
     def measures(self) -> Frames:
-        """What is measured of each phone of a finished stream that was opened with `score`: [phones, measures], see
+        """What is measured of each phone of a finished stream that was opened with `pronounce`: [phones, measures], see
         native/pronunciation/measures.h.
 
         Raises:
-            InputError: the stream is not finished, or was opened without `score`.
+            InputError: the stream is not finished, or was opened without `pronounce`.
         """
         count = checked(self._call("measures", None, ctypes.c_size_t(0)))
         found = np.empty(count, np.float32)

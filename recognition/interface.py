@@ -230,13 +230,13 @@ class Model:
         phones: str | Iterable[str] | None = None,
         dictionary: str | PathLike[str] | None = None,
         channel: int | None = None,
-        untrained: bool = False,
+        plain: bool = False,
     ) -> "Pronunciation":
         """How well a known text was said in a whole recording: of it, its words and their phones a score of 0 to 100.
 
         Args:
             recording, rate, channel, text, phones, dictionary: as for `align`.
-            untrained: by likelihood ratios, though the model was trained to score.
+            plain: without the head that the model may have for it.
 
         Raises:
             InputError: as for `align`, and where the text is not what is said.
@@ -249,10 +249,10 @@ class Model:
             if isinstance(recording, str | PathLike):
                 _check_rate(recording, rate)
                 stretch = [Stretch(aligner.given(text, phones))]
-                how: dict[str, Any] = {"phones": text is None, "channel": channel, "untrained": untrained}
+                how: dict[str, Any] = {"phones": text is None, "channel": channel, "plain": plain}
                 return pronounce_recording(Path(recording), aligner, stretch, **how)[0]
             samples, hertz = _heard(recording, rate, channel)
-            return pronounce(aligner, samples, hertz, text, phones=phones, untrained=untrained)
+            return pronounce(aligner, samples, hertz, text, phones=phones, plain=plain)
 
     def stream(
         self,
@@ -343,10 +343,10 @@ def pronounce(
     dictionary: str | PathLike[str] | None = None,
     model: str | PathLike[str] | None = None,
     channel: int | None = None,
-    untrained: bool = False,
+    plain: bool = False,
 ) -> "Pronunciation":
     """How well a known text was said; for several recordings, `load` the model once. See `load` and
     `Model.pronounce`."""
     given: dict[str, Any] = {"text": text, "phones": phones, "dictionary": dictionary, "channel": channel}
     with load(model) as loaded:
-        return loaded.pronounce(recording, rate, **given, untrained=untrained)
+        return loaded.pronounce(recording, rate, **given, plain=plain)

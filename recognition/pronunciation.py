@@ -22,7 +22,7 @@ from tetraphone.common.errors import InputError
 from tetraphone.sound.audio import Samples, open_sound
 from tetraphone.sound.levels import level_fault
 
-from .aligner import Aligner, AlignmentStream, Stretch
+from .aligner import Aligner, Alignment, AlignmentStream, Stretch
 from .handle import checked
 from .model import BoundedSpectrogram
 from .results import ARPABET, Result, Tiers, symbols_of
@@ -30,10 +30,11 @@ from .results import ARPABET, Result, Tiers, symbols_of
 SCORE_DIGITS, PROBABILITY_DIGITS = 1, 3
 COLUMNS = ("recording", "word", "start", "end", "score", "accuracy", "stress", "phones", "heard")
 """Of a table of words."""
+OF_WORD = ("text", "start", "end", "score", "accuracy", "stress", "fits", "guessed")
+"""What JSON has of a word besides its phones."""
 LEFT_OUT = "-"
 """Stands in texts for a phone that was not heard at all."""
-CHOICE_TEMPERATURE = 1.0
-"""By which log-likelihoods of a choice are divided before they become probabilities."""
+PLAIN = "the scores are plain: how probable each sound is to the recogniser, not what experts would say of it"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class ScoredWord:
     accuracy: float
     """0 to 100: of its sounds."""
     stress: float | None
-    """0 to 100: whether it falls where it should; None without a head that was trained to score."""
+    """0 to 100: whether it falls where it should; None where scores are plain."""
     phones: tuple[ScoredPhone, ...]
     fits: bool
     """Whether it is likely to have been said there at all; if not, its scores mean little."""
@@ -103,15 +104,13 @@ class Pronunciation(Result):
     accuracy: float
     """0 to 100: of the sounds."""
     fluency: float | None
-    """0 to 100: rate, pauses, hesitations; None without a head that was trained to score."""
+    """0 to 100: rate, pauses, hesitations; None where scores are plain."""
     completeness: float
     """0 to 100: the share of words that were said."""
     words: tuple[ScoredWord, ...]
     added: tuple[AddedPhone, ...]
     trained: bool
-    """Whether the scores are those of a head that was trained on marks of experts; else they are likelihood ratios."""
-    log_likelihood: float
-    """Of the sound, if it is these phones (CTC), natural."""
+    """Whether the scores are those of a head that was trained on marks of experts; else they are plain."""
     problems: tuple[str, ...] = ()
     """What to know of it; sentences without a full stop."""
 
@@ -132,7 +131,7 @@ class Pronunciation(Result):
         return replace(self, words=tuple(words), added=tuple(added))
 
     def tiers(self) -> Tiers:
-        """Words and phones; for a confidence stands the score, over 100."""
+        """Words and phones; for a confidence stands the score divided by 100."""
         words = [(word.text, word.start, word.end, word.score / 100) for word in self.words]
         return {
             "words": words,
@@ -141,11 +140,12 @@ class Pronunciation(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it: {"recording", "duration", "score", "accuracy", "fluency", "completeness", "trained", "words":
-        [{"text", "start", "end", "score", "accuracy", "stress", "phones": [{"phone", "start", "end", "score", "heard",
-        "heard_probability"}, …]}, …], "added": [{"phone", "probability", "before"}, …], "problems"}."""
+        [{"text", "start", "end", "score", "accuracy", "stress", "fits", "guessed", "phones": [{"phone", "start",
+        "end", "score", "heard", "heard_probability"}, …]}, …], "added": [{"phone", "probability", "before"}, …],
+        "problems"}."""
         words = [
             {
-                **{name: getattr(word, name) for name in ("text", "start", "end", "score", "accuracy", "stress")},
+                **{name: getattr(word, name) for name in OF_WORD},
                 "phones": [vars(phone) for phone in word.phones],
             }
             for word in self.words
@@ -171,7 +171,7 @@ class Pronunciation(Result):
         whole = {name: getattr(self, name) for name in ("score", "accuracy", "fluency", "completeness")}
         lines = ["  ".join(f"{name} {value:.0f}" for name, value in whole.items() if value is not None)]
         for word in self.words:
-            phones = "  ".join(f"{_said(phone)} {phone.score:.0f}" for phone in word.phones)
+            phones = "  ".join(f"{_sound(phone)} {phone.score:.0f}" for phone in word.phones)
             lines.append(f"{word.start:8.2f} {word.end:8.2f}  {word.score:3.0f}  {word.text:<16}  {phones}")
         return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -189,7 +189,7 @@ class Pronunciation(Result):
         return text.getvalue()
 
 
-def _said(phone: ScoredPhone) -> str:
+def _sound(phone: ScoredPhone) -> str:
     return phone.phone if phone.heard == phone.phone else f"{phone.phone}>{phone.heard or LEFT_OUT}"
 
 
@@ -207,22 +207,17 @@ class _WordScore(ctypes.Structure):
 class _SentenceScore(ctypes.Structure):
     _fields_ = (
         ("trained", ctypes.c_int32),
-        *((name, ctypes.c_double) for name in ("accuracy", "fluency", "completeness", "total", "log_likelihood")),
+        *((name, ctypes.c_double) for name in ("accuracy", "fluency", "completeness", "total")),
     )
 
 
 def pronunciation_of(stream: AlignmentStream, recording: str) -> Pronunciation:
-    """How the text of a finished stream, which was opened with `score`, was said; `recording` is its name.
+    """How the text of a finished stream, which was opened with `pronounce`, was said; `recording` is its name.
 
     Raises:
         InputError: the stream is not finished or scores nothing, or its text does not fit the sound.
     """
-    aligned = stream.aligned(recording)
-    if not aligned.fits:
-        raise InputError(
-            "the text does not fit the sound, so that no score would mean anything; give what is said there"
-        )
-    sentence = _SentenceScore()
+    aligned, sentence = stream.aligned(recording), _SentenceScore()
     checked(stream._call("sentence_score", ctypes.byref(sentence)))
     phones, names = stream._all("phone_scores", _PhoneScore), stream._phones
     words, at = [], 0
@@ -256,8 +251,7 @@ def pronunciation_of(stream: AlignmentStream, recording: str) -> Pronunciation:
         tuple(words),
         added,
         bool(sentence.trained),
-        sentence.log_likelihood,
-        (*aligned.problems, *_untrained(bool(sentence.trained))),
+        (*aligned.problems, *(() if sentence.trained else (PLAIN,))),
     )
 
 
@@ -269,12 +263,6 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else _score(value)
 
 
-def _untrained(trained: bool) -> tuple[str, ...]:
-    if trained:
-        return ()
-    return ("the scores are likelihood ratios, since no head was trained to score; they agree less with listeners",)
-
-
 def pronounce(
     aligner: Aligner,
     samples: Samples,
@@ -282,10 +270,10 @@ def pronounce(
     text: str | None = None,
     *,
     phones: str | Iterable[str] | None = None,
-    untrained: bool = False,
+    plain: bool = False,
 ) -> Pronunciation:
     """How a text was said in the samples of a whole recording; see `Aligner.stream` and `AlignmentStream.accept`."""
-    with aligner.stream(text, phones=phones, score=True, untrained=untrained) as stream:
+    with aligner.stream(text, phones=phones, pronounce=True, plain=plain) as stream:
         stream.accept(samples, rate)
         stream.finish()
         found = pronunciation_of(stream, "samples")
@@ -300,7 +288,7 @@ def pronounce_recording(
     *,
     phones: bool = False,
     channel: int | None = None,
-    untrained: bool = False,
+    plain: bool = False,
     energies: bool = False,
 ) -> tuple[Pronunciation, BoundedSpectrogram]:
     """How a text was said in a recording, or texts each in its stretch of it.
@@ -310,14 +298,14 @@ def pronounce_recording(
         stretches: in order, one behind another, see `Aligner.stream`.
         phones: whether the texts are phones.
         channel: the channel to hear, counted from 0; by default the mean of all.
-        untrained: by likelihood ratios, though the model was trained to score.
+        plain: without the head that the model may have for it.
         energies: whether the spectrogram is wanted.
 
     Raises:
         InputError: the recording cannot be read or lacks the channel, or the text is not what is said in it.
     """
     spectrogram = BoundedSpectrogram(aligner.hop)
-    how: dict[str, Any] = {"bands": energies, "score": True, "untrained": untrained}
+    how: dict[str, Any] = {"bands": energies, "pronounce": True, "plain": plain}
     with open_sound(path, channel) as sound:
         try:
             with aligner.stream(stretches, spoken=phones, **how) as stream:
@@ -335,36 +323,52 @@ def pronounce_recording(
 
 def choose_recording(
     path: Path, aligner: Aligner, texts: Sequence[str], *, channel: int | None = None
-) -> dict[str, float]:
-    """Which of some texts is said in a recording: the probability of each, all together 1.
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Which of some texts is said in a recording.
+
+    Returns:
+        The probability of each, if it is one of them, and problems, as of a `Pronunciation`.
 
     Raises:
-        InputError: there are fewer than two, two are the same, the recording cannot be read, or none of them fits it.
+        InputError: there are fewer than two, two are the same in letters or in sounds, the recording cannot be read, or
+            none of them fits it.
     """
     texts = [" ".join(text.split()) for text in texts]
     if len(texts) < 2 or "" in texts or len({text.casefold() for text in texts}) < len(texts):
-        raise InputError(
-            f"the choice is {'|'.join(texts)!r}; give two texts or more, all different, such as ship|sheep"
-        )
+        mend = "give two texts or more, all different, such as ship|sheep"
+        raise InputError(f"the choice is {'|'.join(texts)!r}; {mend}")
     with open_sound(path, channel) as sound:
-        blocks, rate = list(sound.blocks()), sound.rate
-    found = {text: _log_likelihood(aligner, text, blocks, rate) for text in texts}
-    likeliest = max(found.values())
-    if math.isinf(likeliest):
-        raise InputError(f"{path}: none of {', '.join(texts)} can be what is said there; give what may be said")
-    weights = {text: math.exp((value - likeliest) / CHOICE_TEMPERATURE) for text, value in found.items()}
-    return {text: round(weight / sum(weights.values()), PROBABILITY_DIGITS) for text, weight in weights.items()}
+        try:
+            blocks = list(sound.blocks())
+            said = {text: _said(aligner, text, blocks, sound.rate) for text in texts}
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    fits = [text for text, alignment in said.items() if alignment[0] is not None and alignment[0].fits]
+    if not fits:
+        faults = {fault for _, _, fault in said.values()}
+        alone = faults.pop() if len(faults) == 1 else ""
+        fault = alone or f"none of {', '.join(texts)} is what is said there"
+        raise InputError(f"{path}: {fault}; give texts one of which is said")
+    likeliest = max(said[text][1] for text in texts)
+    weights = {text: math.exp(said[text][1] - likeliest) for text in texts}
+    chances = {text: round(weight / sum(weights.values()), PROBABILITY_DIGITS) for text, weight in weights.items()}
+    alike = [text for text in texts if chances[text] > 0 and said[text][1] == likeliest]
+    told = [told for told in (sound.fault, sound.unchecked, sound.levels) if told]
+    if len(alike) > 1:
+        told.append(f"{' and '.join(alike)} sound the same, so that nothing tells them apart")
+    return chances, tuple(told)
 
 
-def _log_likelihood(aligner: Aligner, text: str, blocks: Sequence[Samples], rate: int) -> float:
-    """Of the sound, if the text is said in it; minus infinity where it cannot be."""
-    with aligner.stream(text, score=True) as stream:
+def _said(aligner: Aligner, text: str, blocks: Sequence[Samples], rate: int) -> tuple[Alignment | None, float, str]:
+    """Where a text is in a recording, and the log-likelihood of the sound if it is said; or None, minus infinity and
+    why it cannot be."""
+    with aligner.stream(text, pronounce=True) as stream:
         for block in blocks:
             stream.accept(block, rate)
         try:
             stream.finish()
-            sentence = _SentenceScore()
-            checked(stream._call("sentence_score", ctypes.byref(sentence)))
-        except InputError:
-            return -math.inf
-    return float(sentence.log_likelihood)
+        except InputError as error:
+            return None, -math.inf, str(error)
+        likelihood = ctypes.c_double()
+        checked(stream._call("log_likelihood", ctypes.byref(likelihood)))
+        return stream.aligned(""), likelihood.value, ""

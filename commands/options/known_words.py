@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -75,13 +75,13 @@ class OfKnownWords(OfRecordings):
         self.check()
         path = self.model_file()
         found, faults = self.find()
-        if self.plot is not None and (len(found) != 1 or self.output is not None):
-            wrong_usage(self.command, "--plot draws one recording that is printed")
-        if self.textgrid is not None and len(found) != 1:
-            wrong_usage(self.command, "--textgrid is of one recording; name that one alone")
-        recordings = (job.recording for job in found)
-        keep_inputs(path, *recordings, self.textgrid, self.dictionary, output=self.plot)
+        recordings = [job.recording for job in found]
+        self.check_recordings(recordings)
         jobs, names = self._with_texts(found, faults)
+        texts = (Path(name) for name in names.values() if not name.startswith("--"))
+        inputs = [path, *recordings, *texts, self.textgrid, self.dictionary]
+        for output in self.outputs():
+            keep_inputs(*inputs, output=output)
         if not jobs and len(faults) == 1:
             raise InputError(faults[0])
         say(f"model {path}")
@@ -90,6 +90,17 @@ class OfKnownWords(OfRecordings):
             if self.output is None and not faults and len(jobs) == 1:
                 return self.print_one(work(jobs[0]))
             return self.write_all(jobs, faults, work, lambda: self._settings(path), names)
+
+    def outputs(self) -> tuple[Path | None, ...]:
+        """Files to write about one recording."""
+        return (self.plot,)
+
+    def check_recordings(self, recordings: Sequence[Path]) -> None:
+        """Refuses options that are of one recording where there are others."""
+        if self.plot is not None and (len(recordings) != 1 or self.output is not None):
+            wrong_usage(self.command, "--plot draws one recording that is printed")
+        if self.textgrid is not None and len(recordings) != 1:
+            wrong_usage(self.command, "--textgrid is of one recording; name that one alone")
 
     def work(self, aligner: "Aligner", names: "dict[Job, str]") -> "Callable[[Job], Any]":
         """What gives a recording's result.

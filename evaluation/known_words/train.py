@@ -85,7 +85,7 @@ def train_aligner(checkpoint: Checkpoint, corpus: Corpus, options: AlignerOption
     head = _fit(checkpoint, examples, options)
     head.shift = shift
     report |= {"weights": head.linear.weight.numel(), "shift_ms": round(1000 * shift, 2), "problems": problems}
-    return replace(checkpoint, aligner=head), report
+    return replace(checkpoint, aligner=head, scorer=None), report  # which reads where the aligner finds phones
 
 
 def _new_head(checkpoint: Checkpoint, options: AlignerOptions) -> AlignerHead:

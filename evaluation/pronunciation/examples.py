@@ -49,6 +49,8 @@ def measured(
             given = marks[utterance.id]
             try:
                 measures, words = _measured(aligner, utterance, given)
+                if words.bincount().tolist() != [len(word.phones) for word in given.words]:
+                    raise InputError("its phones are not those of the marks; give phones of the model between blanks")
             except InputError as error:
                 problems.append(f"{utterance.label}: left out, since {error}")
                 continue
@@ -57,14 +59,14 @@ def measured(
             of_words = torch.tensor([word.marks for word in given.words]) / UNIT
             yield Example(utterance, measures, words, phones, of_words, torch.tensor(given.marks) / UNIT)
     if not usable:
-        raise InputError(f"no utterance of {corpus.name} is usable; the first of {len(problems)} faults: {problems[0]}")
+        raise InputError(f"no utterance of {corpus.name} is usable; the last of {len(problems)} faults: {problems[-1]}")
 
 
 def _measured(aligner: Aligner, utterance: Utterance, given: MarkedUtterance) -> tuple[Tensor, Tensor]:
     """What is measured of an utterance's phones, and the word of each."""
     with (
         open_sound(utterance.audio, utterance.channel) as sound,
-        aligner.stream(phones=given.spoken, score=True) as stream,
+        aligner.stream(phones=given.spoken, pronounce=True) as stream,
     ):
         for block in sound.needed(utterance.start, utterance.duration):
             stream.accept(block, sound.rate)

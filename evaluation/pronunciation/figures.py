@@ -1,6 +1,7 @@
 """How far scores agree with the marks of experts."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,18 +18,19 @@ FALSE_ALARMS = 0.05
 DIGITS = 4
 
 
-def correlation(found: Tensor, marks: Tensor) -> float:
-    """Pearson's; not a number where one of them does not vary."""
-    return float(torch.corrcoef(torch.stack([found, marks]).double())[0, 1])
+def correlation(found: Tensor, marks: Tensor) -> float | None:
+    """Pearson's; None where one of them does not vary."""
+    coefficient = float(torch.corrcoef(torch.stack([found, marks]).double())[0, 1])
+    return None if math.isnan(coefficient) else round(coefficient, DIGITS)
 
 
 def wrong_phones(found: Tensor, marks: Tensor) -> dict[str, float]:
     """How well low scores tell wrong phones: the greatest F1 of all thresholds, and the share of wrong phones found
     where FALSE_ALARMS of the others are taken for wrong."""
-    order = found.argsort(stable=True)
+    scores, order = found.sort(stable=True)
     wrong = (marks < WRONG)[order].double()
-    hits = wrong.cumsum(0)
-    taken = torch.arange(1, len(wrong) + 1)
+    last = torch.cat([scores[1:] > scores[:-1], torch.ones(1, dtype=torch.bool)])  # of equal scores, all are taken
+    hits, taken = wrong.cumsum(0)[last], torch.arange(1, len(wrong) + 1)[last]
     f1 = 2 * hits / (taken + wrong.sum())
     false_alarms = (taken - hits) / (1 - wrong).sum()
     within = hits[false_alarms <= FALSE_ALARMS]
@@ -53,15 +55,14 @@ def agreement(examples: Sequence[Example], scores: Sequence[Tensor]) -> dict[str
     found: dict[str, Any] = {
         "phones": len(marks),
         "phone": correlation(phones, marks),
-        "phone_mse": float((phones - marks).square().mean()),
+        "phone_mse": round(float((phones - marks).square().mean()), DIGITS),
     }
     for kind, names, given, marked in (
         ("word", OF_WORDS, words, word_marks),
         ("sentence", OF_SENTENCES, sentences, sentence_marks),
     ):
         found |= {f"{kind}_{name}": correlation(given[:, i], marked[:, i]) for i, name in enumerate(names)}
-    rounded = {name: value if isinstance(value, int) else round(value, DIGITS) for name, value in found.items()}
-    return {**rounded, "wrong_phones": wrong_phones(phones, marks)}
+    return {**found, "wrong_phones": wrong_phones(phones, marks)}
 
 
 def word_means(scores: Tensor, words: Tensor) -> Tensor:
@@ -69,16 +70,3 @@ def word_means(scores: Tensor, words: Tensor) -> Tensor:
     own = scores[:, 1 : 1 + len(OF_WORDS)]
     sums = torch.zeros(int(words.max()) + 1, own.shape[1]).index_add_(0, words, own)
     return (sums / words.bincount()[:, None]).clamp(0, 2)
-
-
-def by_group(
-    examples: Sequence[Example], scores: Sequence[Tensor], groups: Mapping[str, Sequence[bool]]
-) -> dict[str, float]:
-    """The correlation of phones within each group of utterances."""
-    found = {}
-    for name, members in groups.items():
-        own = [(s[:, 0], e.phone_marks) for s, e, is_in in zip(scores, examples, members, strict=True) if is_in]
-        if own:
-            parts = [torch.cat(part) for part in zip(*own, strict=True)]
-            found[name] = round(correlation(parts[0].clamp(0, 2), parts[1]), DIGITS)
-    return found

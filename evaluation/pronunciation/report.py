@@ -19,6 +19,8 @@ COLUMNS = 1200
 """Of the picture of the waveform."""
 HEIGHT = 60.0
 """Of the waveform, above and below its middle line, in the units of the picture."""
+LEGEND = f"""<p><small><span class="good">good</span>: {GOOD:.0f} of 100 or more; <span class="fair">fair</span>:
+{FAIR:.0f} or more; <span class="poor">poor</span>: less.</small></p>"""
 STYLE = """
 :root { color-scheme: light dark; --good: #1a7f37; --fair: #9a6700; --poor: #cf222e; --line: #8886; }
 @media (prefers-color-scheme: dark) { :root { --good: #56d364; --fair: #e3b341; --poor: #ff7b72; } }
@@ -26,7 +28,7 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 dl.whole { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; }
 dl.whole div { min-width: 6rem; } dt { font-size: .85rem; } dd { margin: 0; font-size: 2rem; font-weight: 600; }
 .good { color: var(--good); } .fair { color: var(--fair); } .poor { color: var(--poor); }
-.text { font-size: 1.6rem; } .text .fair { text-decoration: underline dotted; }
+.text { font-size: 1.6rem; } .doubtful { opacity: .5; } .text .fair { text-decoration: underline dotted; }
 .text .poor { text-decoration: underline wavy; } svg { width: 100%; height: auto; } audio { width: 100%; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; }
 tr { border-top: 1px solid var(--line); } thead tr { border: 0; } td.phones span { margin-right: .8rem; }
@@ -47,15 +49,14 @@ for (const button of document.querySelectorAll("button[data-start]")) {
 """
 
 
-def write_report(found: Pronunciation, channel: int | None = None) -> str:
+def report_page(found: Pronunciation, channel: int | None = None) -> str:
     """The page about a recording that is a file, which is read once more for its sound.
 
     Raises:
         InputError: the recording cannot be read.
     """
     with open_sound(Path(found.recording), channel) as sound:
-        blocks, rate = list(sound.blocks()), sound.rate
-    return page(found, joined(iter(blocks)), rate)
+        return page(found, joined(sound.blocks()), sound.rate)
 
 
 def page(found: Pronunciation, samples: Samples, rate: int) -> str:
@@ -68,22 +69,21 @@ def page(found: Pronunciation, samples: Samples, rate: int) -> str:
     title = f"How it was said: {Path(found.recording).name}"
     whole = {name: getattr(found, name) for name in ("score", "accuracy", "fluency", "completeness")}
     numbers = "".join(
-        f'<div><dt>{name}</dt><dd class="{grade(value)}">{value:.0f}</dd></div>'
+        f'<div><dt>{name}</dt><dd class="{grade(value, found.trained)}">{value:.0f}</dd></div>'
         for name, value in whole.items()
         if value is not None
     )
     text = " ".join(
-        f'<span class="{grade(word.score)}" title="{word.score:.0f} of 100">{escape(word.text.lower())}</span>'
+        f'<span class="{_of_word(word, found.trained)}" title="{word.score:.0f}">{escape(word.text.lower())}</span>'
         for word in found.words
     )
     mono = samples.mean(axis=1) if samples.ndim == 2 else samples
     plays = len(mono) <= LONGEST_SOUND * rate
-    rows = "".join(_row(word, plays) for word in found.words)
+    rows = "".join(_row(word, plays, found.trained) for word in found.words)
     kind = (
-        "Scores come from a model that was trained on marks of experts; they agree with them about as well as one "
-        "expert with the others."
+        "Scores come from a model that was trained on marks of experts."
         if found.trained
-        else "Scores are likelihood ratios of a recogniser; they agree less with listeners than a trained model's."
+        else "Scores say how probable each sound is to a recogniser, which may be wrong; nobody has marked such speech."
     )
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in found.problems)
     added = "".join(
@@ -103,8 +103,7 @@ def page(found: Pronunciation, samples: Samples, rate: int) -> str:
 <h1>{escape(title)}</h1>
 <dl class="whole">{numbers}</dl>
 <p class="text">{text}</p>
-<p><small><span class="good">good</span>: {GOOD:.0f} of 100 or more; <span class="fair">fair</span>: {FAIR:.0f} or more;
-<span class="poor">poor</span>: less.</small></p>
+{LEGEND if found.trained else ""}
 {_player(mono, rate) if plays else "<p>The recording is too long to be in the page.</p>"}
 {_waveform(found, mono, rate)}
 <table>
@@ -120,17 +119,24 @@ def page(found: Pronunciation, samples: Samples, rate: int) -> str:
 """
 
 
-def grade(score: float) -> str:
-    """The class of a score."""
+def grade(score: float, trained: bool = True) -> str:
+    """The class of a score; plain ones are not graded."""
+    if not trained:
+        return "plain"
     return "good" if score >= GOOD else "fair" if score >= FAIR else "poor"
 
 
-def _row(word: ScoredWord, plays: bool) -> str:
-    phones = " ".join(f'<span class="{grade(item.score)}">{_phone(item)}</span>' for item in word.phones)
+def _of_word(word: ScoredWord, trained: bool) -> str:
+    """The class of a word; of one that may not have been said there it says so."""
+    return grade(word.score, trained) if word.fits else "doubtful"
+
+
+def _row(word: ScoredWord, plays: bool, trained: bool) -> str:
+    phones = " ".join(f'<span class="{grade(item.score, trained)}">{_phone(item)}</span>' for item in word.phones)
     name = escape(word.text.lower())
     if plays:
         name = f'<button type="button" data-start="{word.start:.3f}" data-end="{word.end:.3f}">▶ {name}</button>'
-    score = f'<td class="{grade(word.score)}">{word.score:.0f}</td>'
+    score = f'<td class="{_of_word(word, trained)}">{word.score:.0f}</td>'
     return f'<tr><td>{name}</td>{score}<td class="phones">{phones}</td></tr>\n'
 
 
@@ -167,15 +173,15 @@ def _waveform(found: Pronunciation, mono: Samples, rate: int) -> str:
         left, right = (COLUMNS * time / seconds for time in (word.start, word.end))
         shapes.append(
             f'<rect x="{left:.1f}" y="0" width="{right - left:.1f}" height="{2 * HEIGHT}" fill="currentColor" '
-            f'class="{grade(word.score)}" opacity=".15"/>'
+            f'class="{_of_word(word, found.trained)}" opacity=".15"/>'
             f'<text x="{(left + right) / 2:.1f}" y="{2 * HEIGHT + 16}" text-anchor="middle" font-size="15" '
-            f'fill="currentColor" class="{grade(word.score)}">{escape(word.text.lower())}</text>'
+            f'fill="currentColor" class="{_of_word(word, found.trained)}">{escape(word.text.lower())}</text>'
         )
         for place, item in enumerate(word.phones):
             middle = COLUMNS * (item.start + item.end) / 2 / seconds
             shapes.append(
                 f'<text x="{middle:.1f}" y="{2 * HEIGHT + 34 + 14 * (place % 2)}" text-anchor="middle" font-size="12" '
-                f'fill="currentColor" class="{grade(item.score)}">{escape(item.phone)}</text>'
+                f'fill="currentColor" class="{grade(item.score, found.trained)}">{escape(item.phone)}</text>'
             )
     label = f"The waveform, {seconds:.1f} s, with the words and sounds at their times"
     return f'<svg viewBox="0 0 {COLUMNS} {2 * HEIGHT + 56}" role="img" aria-label="{label}">{"".join(shapes)}</svg>'

@@ -29,7 +29,8 @@ CLIP = 1.0
 """Greatest norm of a gradient."""
 FOLDS = 5
 """At most, of speakers who are left out together while the head is measured."""
-SMALLEST_DEVIATION = 1e-3
+SMALLEST_DEVIATION = 0.1
+"""By which a measure is divided: rare values must not outgrow all others where inputs have 8 bits."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ def read_measurers(checkpoint: Checkpoint, paths: Sequence[Path], unheard: Seque
     taken: set[str] = set()
     for path, table in zip(paths, unheard, strict=True):
         try:
-            speakers = frozenset(table.read_text(encoding="utf-8").split("\n")) - {""}
+            lines = table.read_text(encoding="utf-8").splitlines()
+            speakers = frozenset(line.strip() for line in lines) - {""}
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the speakers {table}: {error}; give one a line") from error
         if twice := sorted(speakers & taken):
@@ -87,7 +89,12 @@ def train_scorer(
         InputError: a checkpoint has no aligner or cannot be exported; no utterance has marks or can be measured.
     """
     checkpoint, problems = checkpoint.to_ship(), list(corpus.problems)
-    examples = [*_examples(measurers or (Measurer(checkpoint),), corpus, marks, problems)]
+    measurers = measurers or (Measurer(checkpoint),)
+    if None not in (unheard := [measurer.unheard for measurer in measurers]):
+        told = set().union(*(speakers or () for speakers in unheard))
+        if left := sorted({item.speaker for item in corpus.utterances} - told):
+            problems.append(f"left out, since no model is said to have not heard them: speakers {', '.join(left)}")
+    examples = [*_examples(measurers, corpus, marks, problems)]
     speakers = sorted({example.utterance.speaker for example in examples})
     report: dict[str, Any] = {"utterances": len(examples), "speakers": len(speakers)}
     if len(speakers) > 1:
@@ -136,7 +143,9 @@ def fit(phones: int, examples: Sequence[Example], options: ScorerOptions) -> Sco
     head = ScorerHead(phones, options.hidden, generator, options.dropout)
     every = torch.cat([example.measures for example in examples])
     count = every.shape[1]
-    head.mean[:count], head.deviation[:count] = every.mean(0), every.std(0) + SMALLEST_DEVIATION
+    varied = count - phones - 2  # behind them stand which phone it is, and whether a word begins or ends
+    head.mean[:varied] = every[:, :varied].mean(0)
+    head.deviation[:varied] = every[:, :varied].std(0, correction=0).clamp(min=SMALLEST_DEVIATION)
     with torch.no_grad():
         head.output.bias.fill_(float(torch.cat([example.phone_marks for example in examples]).mean()))
     steps = options.epochs * -(-len(examples) // options.batch_size)

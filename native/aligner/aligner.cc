@@ -50,8 +50,8 @@ struct AlignmentStream::State final : SoundStream {
         const AlignmentOptions& options)
       : SoundStream(std::move(of), std::move(network),
                     {options.channel, options.keep_bands, options.keep_scores, true}),
-        scores_phones(options.score),
-        untrained(options.untrained),
+        scores_phones(options.pronounce),
+        plain(options.plain),
         head(std::move(reads)),
         search(std::move(graph), model()->info().phones.size() + 1),
         timeline(model()->info()),
@@ -122,8 +122,8 @@ struct AlignmentStream::State final : SoundStream {
 
   std::size_t OwnHeapBytes() const override {
     return sizeof(AlignmentStream) + sizeof *this - sizeof search + head.heap_bytes() + search.heap_bytes() +
-           graph().heap_bytes() + tetraphone::HeapBytes(course.segments, course.unknown, timeline.spans(), stretches) +
-           tetraphone::HeapBytes(scores, parts);
+           graph().heap_bytes() + tetraphone::HeapBytes(course.segments, course.unknown, course.apart) +
+           tetraphone::HeapBytes(timeline.spans(), stretches, scores, parts);
   }
 
   // Takes what became final.
@@ -134,7 +134,9 @@ struct AlignmentStream::State final : SoundStream {
       if (unit.phone >= 0) {
         course.segments.push_back(segment);
         timeline.Add(segment.from, segment.to, Within(unit));
-      } else if (unit.phone == AlignmentGraph::kFiller && !graph().Between(static_cast<std::size_t>(unit.word))) {
+      } else if (unit.phone == AlignmentGraph::kFiller) {
+        course.apart.push_back(course.segments.size());
+        if (graph().Between(static_cast<std::size_t>(unit.word))) continue;
         course.unknown.push_back({timeline.At(segment.from), timeline.At(segment.to)});
       }
     }
@@ -179,21 +181,47 @@ struct AlignmentStream::State final : SoundStream {
     return alignment;
   }
 
-  Result<Measures> Measured() const {
-    if (!done) return Unaligned("the stream is not finished; finish it first");
-    if (!scores_phones) return Unaligned("the stream scores nothing; open it with the option score");
+  std::vector<FoundPhone> Found() const {
     std::vector<FoundPhone> phones;
-    for (const Segment& segment : course.segments) {
+    auto apart = course.apart.begin();
+    for (std::size_t i = 0; i < course.segments.size(); ++i) {
+      const Segment& segment = course.segments[i];
+      const std::size_t word = WordOf(segment);
+      while (apart != course.apart.end() && *apart < i) ++apart;
+      const bool follows = apart != course.apart.end() && *apart == i;
+      const bool moves = i > 0 && graph().WindowOf(word) != graph().WindowOf(phones.back().word);
       const auto label = static_cast<std::size_t>(graph().units()[segment.unit].phone) + 1;
-      phones.push_back({label, WordOf(segment), segment.first, segment.end});
+      phones.push_back({label, word, segment.first, segment.end, segment.skipped, follows || moves});
     }
-    return tetraphone::Measured(scores.data(), parts.data(), scores.size() / outputs(), outputs(), phones);
+    return phones;
+  }
+
+  Failure Unscored() const {
+    if (!done) return Unaligned("the stream is not finished; finish it first");
+    if (!scores_phones) return Unaligned("the stream scores nothing; open it with the option pronounce");
+    return std::nullopt;
+  }
+
+  Result<Measures> Measured() const {
+    if (Failure failure = Unscored()) return *failure;
+    const bool behind = !course.apart.empty() && course.apart.back() == course.segments.size();
+    const std::size_t frames = scores.size() / outputs();
+    return tetraphone::Measured(scores.data(), parts.data(), frames, outputs(), Found(), behind);
+  }
+
+  Result<double> LogLikelihood() const {
+    if (Failure failure = Unscored()) return *failure;
+    return tetraphone::LogLikelihood(scores.data(), scores.size() / outputs(), outputs(), Found());
   }
 
   Result<Pronunciation> Pronounced() const {
     const Result<Measures> measures = Measured();
     if (!measures) return measures.error();
-    const Result<Scorer> scorer = Scorer::Make(model(), untrained);
+    if (!All()->fits) {
+      return Unaligned("the text does not fit the sound, so that no score would mean anything; give what is said "
+                       "there");
+    }
+    const Result<Scorer> scorer = Scorer::Make(model(), plain);
     if (!scorer) return scorer.error();
     std::vector<std::size_t> words;
     for (const Segment& segment : course.segments) words.push_back(WordOf(segment));
@@ -207,7 +235,7 @@ struct AlignmentStream::State final : SoundStream {
   std::size_t outputs() const { return model()->program().outputs; }
 
   const bool scores_phones;
-  const bool untrained;
+  const bool plain;
   AlignmentHead head;
   AlignmentSearch search;
   Timeline timeline;
@@ -251,6 +279,10 @@ Result<Alignment> AlignmentStream::Aligned() const {
 
 Result<Measures> AlignmentStream::Measured() const {
   return Flat(state_->Locked([&] { return state_->Measured(); }));
+}
+
+Result<double> AlignmentStream::LogLikelihood() const {
+  return Flat(state_->Locked([&] { return state_->LogLikelihood(); }));
 }
 
 Result<Pronunciation> AlignmentStream::Pronounced() const {

@@ -69,10 +69,12 @@ class AlignmentStream {
   Result<std::vector<AlignedPhone>> Provisional() const;
   // All of the text, once the stream is finished; an error before.
   Result<Alignment> Aligned() const;
-  // Once the stream is finished, of one that scores (AlignmentOptions::score): what is measured of its phones, and how
-  // they and their words were said.
+  // Once the stream is finished, of one that scores (AlignmentOptions::pronounce): what is measured of its phones; how
+  // they and their words were said, an error where the text does not fit; and how likely the sound is if the text is
+  // said, natural, to compare texts.
   Result<Measures> Measured() const;
   Result<Pronunciation> Pronounced() const;
+  Result<double> LogLikelihood() const;
 
  private:
   friend class Aligner;

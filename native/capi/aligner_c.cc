@@ -1,6 +1,7 @@
 #include "aligner_c.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -110,7 +111,7 @@ std::int64_t Copied(const std::vector<T>& all, Item* items, std::size_t capacity
   return static_cast<std::int64_t>(all.size());
 }
 
-tetraphone_handle Opened(tetraphone_handle aligner, const std::vector<Stretch>& stretches,
+tetraphone_handle Opened(tetraphone_handle aligner, const tetraphone_stretch* stretches, std::size_t count,
                          const tetraphone_alignment_options* options) {
   tetraphone_handle handle = 0;
   With(Aligners(), aligner, [&](const Aligner& found) {
@@ -119,7 +120,14 @@ tetraphone_handle Opened(tetraphone_handle aligner, const std::vector<Stretch>& 
 #define TETRAPHONE_CONVERT(kind, name, ...) how.name = static_cast<decltype(how.name)>(options->name);
     TETRAPHONE_ALIGNMENT_OPTIONS(TETRAPHONE_CONVERT)
 #undef TETRAPHONE_CONVERT
-    auto stream = found.NewStream(stretches, how);
+    std::vector<Stretch> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (stretches[i].text == nullptr) {
+        return Fail({ErrorCode::kInvalidArgument, "a text is null; give what is said"});
+      }
+      all.push_back({std::string(stretches[i].text, stretches[i].size), stretches[i].start, stretches[i].end});
+    }
+    auto stream = found.NewStream(all, how);
     if (!stream) return Fail(stream.error());
     auto open = std::make_shared<OpenAlignment>();
     open->stream = *stream;
@@ -170,18 +178,15 @@ TETRAPHONE_C_ABI int tetraphone_default_alignment_options(tetraphone_alignment_o
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open(tetraphone_handle aligner, const char* text, size_t size,
                                                              const tetraphone_alignment_options* options) {
-  return Opened(aligner, {{std::string(text, size)}}, options);
+  const tetraphone_stretch all{text, size, 0, std::numeric_limits<double>::infinity()};
+  return Opened(aligner, &all, 1, options);
 }
 
 TETRAPHONE_C_ABI tetraphone_handle tetraphone_alignment_open_stretches(tetraphone_handle aligner,
                                                                        const tetraphone_stretch* stretches,
                                                                        size_t count,
                                                                        const tetraphone_alignment_options* options) {
-  std::vector<Stretch> all;
-  for (std::size_t i = 0; i < count; ++i) {
-    all.push_back({std::string(stretches[i].text, stretches[i].size), stretches[i].start, stretches[i].end});
-  }
-  return Opened(aligner, all, options);
+  return Opened(aligner, stretches, count, options);
 }
 
 TETRAPHONE_C_ABI int tetraphone_alignment_accept(tetraphone_handle alignment, const float* samples, size_t frames,
@@ -271,11 +276,13 @@ TETRAPHONE_C_ABI int64_t tetraphone_alignment_measures(tetraphone_handle alignme
 TETRAPHONE_C_ABI int64_t tetraphone_alignment_phone_scores(tetraphone_handle alignment, tetraphone_phone_score* scores,
                                                            size_t capacity) {
   return WithScores(alignment, [&](const Pronunciation& found) {
-    std::size_t at = 0;
-    return Copied(found.heard, scores, capacity, [&](const Heard& heard) -> tetraphone_phone_score {
-      const double score = at < found.scores.phones.size() ? found.scores.phones[at++] : 0.0;
-      return {PhoneIndex(heard.label), PhoneIndex(heard.added), score, heard.probability, heard.added_probability};
-    });
+    const std::vector<double>& own = found.scores.phones;
+    for (std::size_t i = 0; i < std::min(capacity, found.heard.size()); ++i) {
+      const Heard& heard = found.heard[i];
+      scores[i] = {PhoneIndex(heard.label), PhoneIndex(heard.added), i < own.size() ? own[i] : 0.0, heard.probability,
+                   heard.added_probability};
+    }
+    return static_cast<std::int64_t>(found.heard.size());
   });
 }
 
@@ -292,8 +299,16 @@ TETRAPHONE_C_ABI int tetraphone_alignment_sentence_score(tetraphone_handle align
                                                          tetraphone_sentence_score* score) {
   return WithScores(alignment, [&](const Pronunciation& found) {
     const SentenceScore& sentence = found.scores.sentence;
-    *score = {found.trained, sentence.accuracy, sentence.fluency, sentence.completeness, sentence.total,
-              found.log_likelihood};
+    *score = {found.trained, sentence.accuracy, sentence.fluency, sentence.completeness, sentence.total};
+    return 0;
+  });
+}
+
+TETRAPHONE_C_ABI int tetraphone_alignment_log_likelihood(tetraphone_handle alignment, double* log_likelihood) {
+  return With(Alignments(), alignment, [&](OpenAlignment& open) {
+    const Result<double> found = open.stream->LogLikelihood();
+    if (!found) return Fail(found.error());
+    *log_likelihood = *found;
     return 0;
   });
 }

@@ -42,7 +42,7 @@ typedef struct {
   double fit;
 } tetraphone_aligned_word;
 
-/* Scores from 0 to 100; without a head that was trained to score, some are not numbers (pronunciation/scorer.h). */
+/* Scores from 0 to 100; of plain ones some are not numbers (pronunciation/scorer.h). */
 typedef struct {
   int32_t heard; /* the phone that was likeliest said there; -1: none, it was left out */
   int32_t added; /* the phone that was said too much before it; -1: none */
@@ -58,12 +58,11 @@ typedef struct {
 } tetraphone_word_score;
 
 typedef struct {
-  int32_t trained; /* 1: by a head that was trained; 0: likelihood ratios */
+  int32_t trained; /* 1: by a head; 0: plain scores */
   double accuracy;
   double fluency;
   double completeness;
   double total;
-  double log_likelihood; /* of the sound, if it is these phones */
 } tetraphone_sentence_score;
 
 /* `lexicon` 0: none (lexicon_c.h); `dictionary`: the name of a user's own, null: none. */
@@ -108,13 +107,15 @@ int64_t tetraphone_alignment_scores(tetraphone_handle alignment, float* scores, 
 int64_t tetraphone_alignment_all_words(tetraphone_handle alignment, tetraphone_aligned_word* words, size_t capacity);
 int64_t tetraphone_alignment_all_phones(tetraphone_handle alignment, tetraphone_aligned_phone* phones,
                                         size_t capacity);
-/* What is measured of its phones, one after another (pronunciation/measures.h), where the option score was set. */
+/* What is measured of its phones, one after another (pronunciation/measures.h), where the option pronounce was set. */
 int64_t tetraphone_alignment_measures(tetraphone_handle alignment, float* measures, size_t capacity);
-/* Of one that was opened with the option score, as the two above. Of phones there is one more: what was added behind
- * the last; its score counts for nothing. */
+/* Of one that was opened with the option pronounce, as the two above; an error where the text does not fit the sound.
+ * Of phones there is one more: what was added behind the last; its score counts for nothing. */
 int64_t tetraphone_alignment_phone_scores(tetraphone_handle alignment, tetraphone_phone_score* scores, size_t capacity);
 int64_t tetraphone_alignment_word_scores(tetraphone_handle alignment, tetraphone_word_score* scores, size_t capacity);
 int tetraphone_alignment_sentence_score(tetraphone_handle alignment, tetraphone_sentence_score* score);
+/* Of the sound, if the text is said, natural; minus infinity where it cannot be. Of several texts, to compare them. */
+int tetraphone_alignment_log_likelihood(tetraphone_handle alignment, double* log_likelihood);
 int tetraphone_alignment_fit(tetraphone_handle alignment, double* fit, int32_t* fits);
 /* The index-th problem; 0 and nothing behind the last. */
 int64_t tetraphone_alignment_problem(tetraphone_handle alignment, size_t index, char* text, size_t capacity);

@@ -43,10 +43,10 @@
 /* Of an aligner's stream (aligner/aligner.h). */
 #define TETRAPHONE_ALIGNMENT_OPTIONS(X)                                                                                \
   X(Switch, phones, 0, 0, 1, false, "", "Whether the text is phones between blanks, with | where silence may be.")     \
-  X(Switch, score, 0, 0, 1, false, "",                                                                                 \
+  X(Switch, pronounce, 0, 0, 1, false, "",                                                                             \
     "Whether each phone is measured and scored, which needs memory for each second.")                                  \
-  X(Switch, untrained, 0, 0, 1, false, "",                                                                             \
-    "Whether scores are likelihood ratios, though the model was trained to score.")                                    \
+  X(Switch, plain, 0, 0, 1, false, "",                                                                                 \
+    "Whether scores are the plain ones, though the model has a head that scores.")                                     \
   TETRAPHONE_SOUND_OPTIONS(X)
 
 /* What `tetraphone recognize` and `tetraphone-recognize` take besides those that have a flag above.
@@ -79,7 +79,7 @@
   X(Real, delay, model.info().delay,                                                                                   \
     "seconds from a network frame's start to the last sample that its scores need")                                    \
   X(Whole, aligns, model.info().aligns,          "1: it aligns known words; 0: it recognises alone")                   \
-  X(Whole, scores, model.info().scores, "1: it has a head that scores known words; 0: likelihood ratios alone") \
+  X(Whole, scores, model.info().scores, "1: it has a head that scores known words; 0: plain scores alone")        \
   X(Bytes, file_bytes, model.file_bytes(), "size of the file")
 
 #endif /* TETRAPHONE_FIELDS_H_ */

@@ -1,7 +1,7 @@
 #include "measures.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "../common/numerics.h"
 #include "../model/model.h"
@@ -49,41 +49,71 @@ struct PartsOf {
 
 // Where, how long and how surely CTC hears a phone.
 struct Spike {
-  Spike(const Trellis& trellis, std::size_t phone, std::size_t label) {
-    double weighted = 0, moments = 0;
-    for (std::size_t t = trellis.first(phone); t < trellis.end(phone); ++t) {
-      const double occupancy = trellis.Occupancy(phone, t);
-      frames += occupancy;
-      greatest = std::max(greatest, occupancy);
-      weighted += occupancy * Log(trellis.posterior(t, label));
-      moments += occupancy * static_cast<double>(t);
-    }
-    const double all = std::max(frames, 1e-9);
-    log_posterior = frames > 0 ? weighted / all : kLeast;
-    place = moments / all;
-  }
-  double frames = 0;         // expected
-  double greatest = 0;       // occupancy
-  double log_posterior = 0;  // mean over them
-  double place = 0;          // mean frame
+  double frames = 0;              // expected
+  double greatest = 0;            // occupancy
+  double log_posterior = kLeast;  // mean over them
+  double place = 0;               // mean frame
 };
 
-std::vector<std::size_t> Labels(const std::vector<FoundPhone>& phones) {
-  std::vector<std::size_t> labels;
-  for (const FoundPhone& phone : phones) labels.push_back(phone.label);
-  return labels;
+// `from`: the first frame of the trellis.
+Spike SpikeOf(const Trellis& trellis, std::size_t phone, std::size_t label, std::size_t from) {
+  Spike spike;
+  double weighted = 0, moments = 0;
+  for (std::size_t t = trellis.first(phone); t < trellis.end(phone); ++t) {
+    const double occupancy = trellis.Occupancy(phone, t);
+    spike.frames += occupancy;
+    spike.greatest = std::max(spike.greatest, occupancy);
+    weighted += occupancy * Log(trellis.posterior(t, label));
+    moments += occupancy * static_cast<double>(from + t);
+  }
+  if (spike.frames > 0) {
+    spike.log_posterior = weighted / spike.frames;
+    spike.place = moments / spike.frames;
+  }
+  return spike;
 }
 
-// The phone that is spoken in each frame, or was last.
-std::vector<std::size_t> Spoken(const std::vector<FoundPhone>& phones, std::size_t frames) {
-  std::vector<std::size_t> spoken(frames);
-  std::size_t phone = 0;
-  for (std::size_t t = 0; t < frames; ++t) {
+// Frames beside a run of phones that are its own where other speech may be: spikes lie behind where phones are found.
+constexpr std::size_t kAround = 2;
+
+// Phones [first, end) that belong together, and their frames.
+struct Row {
+  std::size_t first, end;
+  std::size_t from, to;
+};
+
+std::vector<Row> RunsOf(const std::vector<FoundPhone>& phones, std::size_t frames, bool apart_behind) {
+  std::vector<Row> runs;
+  for (std::size_t first = 0, end = 0; first < phones.size(); first = end) {
+    end = first + 1;
+    if (phones[first].skipped) continue;
+    const auto parted = [&](std::size_t i) { return phones[i].skipped || phones[i].apart; };
+    while (end < phones.size() && !parted(end)) ++end;
+    const bool before = first > 0 || phones[0].apart, behind = end < phones.size() || apart_behind;
+    const auto begin = static_cast<std::size_t>(phones[first].first) / kSubFrames;
+    const auto last = static_cast<std::size_t>(phones[end - 1].end + kSubFrames - 1) / kSubFrames;
+    runs.push_back({first, end, before ? std::max(begin, kAround) - kAround : 0,
+                    behind ? std::min(last + kAround, frames) : frames});
+  }
+  return runs;
+}
+
+// The phone of a run that is spoken in each of its frames, or was last.
+std::vector<std::size_t> Spoken(const std::vector<FoundPhone>& phones, const Row& run) {
+  std::vector<std::size_t> spoken;
+  std::size_t phone = run.first;
+  for (std::size_t t = run.from; t < run.to; ++t) {
     const auto middle = static_cast<std::int64_t>(t * kSubFrames + kSubFrames / 2);
-    while (phone + 1 < phones.size() && phones[phone + 1].first <= middle) ++phone;
-    spoken[t] = phone;
+    while (phone + 1 < run.end && phones[phone + 1].first <= middle) ++phone;
+    spoken.push_back(phone - run.first);
   }
   return spoken;
+}
+
+Trellis TrellisOf(const float* scores, std::size_t outputs, const std::vector<FoundPhone>& phones, const Row& run) {
+  std::vector<std::size_t> labels;
+  for (std::size_t i = run.first; i < run.end; ++i) labels.push_back(phones[i].label);
+  return Trellis(scores + run.from * outputs, run.to - run.from, outputs, std::move(labels), Spoken(phones, run));
 }
 
 std::size_t Best(const std::vector<double>& ratios) {
@@ -92,21 +122,40 @@ std::size_t Best(const std::vector<double>& ratios) {
 
 }  // namespace
 
+double LogLikelihood(const float* scores, std::size_t frames, std::size_t outputs,
+                     const std::vector<FoundPhone>& phones) {
+  return TrellisOf(scores, outputs, phones, {0, phones.size(), 0, frames}).LogLikelihood();
+}
+
 Measures Measured(const float* scores, const float* parts, std::size_t frames, std::size_t outputs,
-                  const std::vector<FoundPhone>& phones) {
+                  const std::vector<FoundPhone>& phones, bool apart_behind) {
   const std::size_t count = phones.size();
-  const Trellis trellis(scores, frames, outputs, Labels(phones), Spoken(phones, frames));
-  std::vector<Spike> spikes;
-  for (std::size_t i = 0; i < count; ++i) spikes.emplace_back(trellis, i, phones[i].label);
-  std::vector<double> added(count + 1), replaced(outputs), ratios(outputs);
-  Measures found{MeasureCount(outputs), {}, trellis.LogLikelihood(), std::vector<Heard>(count + 1)};
-  for (std::size_t i = 0; i <= count; ++i) {
-    trellis.Added(i, ratios.data());
-    Heard& heard = found.heard[i];
+  Measures found{MeasureCount(outputs), {}, std::vector<Heard>(count + 1)};
+  std::vector<Spike> spikes(count);
+  std::vector<double> replaced(count * outputs), before(count, kLeast), behind(count, kLeast), ratios(outputs);
+  const auto add = [&](std::size_t i) {  // in front of phone i
     const std::size_t best = Best(ratios);
-    added[i] = BoundedLog(ratios[best]);
     const double probability = ratios[best] / (1 + ratios[best]);
-    if (probability >= kLeastAdded) heard.added = best, heard.added_probability = probability;
+    Heard& heard = found.heard[i];
+    if (probability >= std::max(kLeastAdded, heard.added_probability)) {
+      heard.added = best;
+      heard.added_probability = probability;
+    }
+    return BoundedLog(ratios[best]);
+  };
+  for (const Row& run : RunsOf(phones, frames, apart_behind)) {
+    const Trellis trellis = TrellisOf(scores, outputs, phones, run);
+    if (!trellis.possible()) continue;
+    for (std::size_t i = run.first; i < run.end; ++i) {
+      spikes[i] = SpikeOf(trellis, i - run.first, phones[i].label, run.from);
+      trellis.Replaced(i - run.first, replaced.data() + i * outputs);
+    }
+    for (std::size_t i = run.first; i <= run.end; ++i) {
+      trellis.Added(i - run.first, ratios.data());
+      const double added = add(i);
+      if (i < run.end) before[i] = added;
+      if (i > run.first) behind[i - 1] = added;
+    }
   }
   const double speech = static_cast<double>(phones.back().end - phones.front().first);
   const double rate = static_cast<double>(count) / speech / kRateUnit;
@@ -114,17 +163,17 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
   const auto put = [&](double value) { found.rows.push_back(static_cast<float>(value)); };
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t own = phones[i].label;
-    trellis.Replaced(i, replaced.data());
+    const double* with = replaced.data() + i * outputs;
     double all = 0, best = 0, best_phone = 0;
     for (std::size_t k = 0; k < outputs; ++k) {
-      all += replaced[k];
-      if (k != own) best = std::max(best, replaced[k]);
-      if (k != own && k != 0) best_phone = std::max(best_phone, replaced[k]);
+      all += with[k];
+      if (k != own) best = std::max(best, with[k]);
+      if (k != own && k != 0) best_phone = std::max(best_phone, with[k]);
     }
     Heard& heard = found.heard[i];
-    heard.label = all > 0 ? Best(replaced) : 0;
-    heard.probability = all > 0 ? replaced[heard.label] / all : 0;
-    heard.own = all > 0 ? replaced[own] / all : 0;
+    heard.label = all > 0 ? static_cast<std::size_t>(std::max_element(with, with + outputs) - with) : 0;
+    heard.probability = all > 0 ? with[heard.label] / all : 1;
+    heard.own = all > 0 ? with[own] / all : 0;
 
     const PartsOf part(parts, outputs, phones[i].first, phones[i].end);
     const auto gap = [&](std::size_t k) {  // sub-frames between phone k − 1 and phone k
@@ -136,9 +185,9 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
     put(BoundedLog(heard.own));
     put(BoundedLog(best));
     put(BoundedLog(best_phone));
-    put(BoundedLog(replaced[0]));
-    put(added[i]);
-    put(added[i + 1]);
+    put(BoundedLog(with[0]));
+    put(before[i]);
+    put(behind[i]);
     put(spikes[i].log_posterior);
     put(Log(spikes[i].frames + 1e-3));
     put(spikes[i].greatest);
@@ -151,7 +200,7 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
     put(rate);
     put(distance(i));
     put(distance(i + 1));
-    for (std::size_t k = 0; k < outputs; ++k) put(k == own ? 0.0 : BoundedLog(replaced[k]) / kLogUnit);
+    for (std::size_t k = 0; k < outputs; ++k) put(k == own ? 0.0 : BoundedLog(with[k]) / kLogUnit);
     for (std::size_t k = 0; k < outputs; ++k) put(std::max(part.means[k], kLeast) / kLogUnit);
     for (std::size_t k = 1; k < outputs; ++k) put(k == own);
     put(i == 0 || phones[i - 1].word != phones[i].word);

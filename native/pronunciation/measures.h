@@ -15,6 +15,8 @@ struct FoundPhone {
   std::size_t word;    // of the text, counted from 0; never less than that of the phone before
   std::int64_t first;  // sub-frame
   std::int64_t end;    // the sub-frame behind its last
+  bool skipped;        // its word was not said there
+  bool apart;          // what is before it belongs to others: speech that the text lacks, another stretch's
 };
 
 // What was said instead of a phone, if anything.
@@ -29,13 +31,18 @@ struct Heard {
 struct Measures {
   std::size_t count;         // of a phone, MeasureCount(outputs)
   std::vector<float> rows;   // [phones, count]
-  double log_likelihood;     // of the sound, if it is these phones
   std::vector<Heard> heard;  // [phones + 1]; of the last the added phone alone counts, which stands behind all
 };
 
 // The network's scores [frames, outputs], and those of the head that aligns for each of the frames' sub-frames
-// [frames * kSubFrames, outputs], both unnormalised; the phones in order, one at least, all within the frames.
+// [frames * kSubFrames, outputs], both unnormalised; the phones in order, one at least, all within the frames;
+// `apart_behind`: as FoundPhone::apart, of what is behind the last. Phones that were skipped, or that cannot be said in
+// the frames that they have, count as left out.
 Measures Measured(const float* scores, const float* parts, std::size_t frames, std::size_t outputs,
-                  const std::vector<FoundPhone>& phones);
+                  const std::vector<FoundPhone>& phones, bool apart_behind);
+
+// Of the sound, if it is these phones, whatever is skipped or apart: natural, minus infinity if it cannot be.
+double LogLikelihood(const float* scores, std::size_t frames, std::size_t outputs,
+                     const std::vector<FoundPhone>& phones);
 
 }  // namespace tetraphone

@@ -31,8 +31,8 @@ double Completeness(const std::vector<Heard>& heard, const std::vector<std::size
 
 }  // namespace
 
-Result<Scorer> Scorer::Make(const std::shared_ptr<const Model>& model, bool untrained) {
-  if (untrained || !model->info().scores) return Scorer(nullptr);
+Result<Scorer> Scorer::Make(const std::shared_ptr<const Model>& model, bool plain) {
+  if (plain || !model->info().scores) return Scorer(nullptr);
   for (const char* program : {kScoreForward, kScoreBackward, kScore}) {
     if (auto network = Network::Make(model, program); !network) return network.error();
   }
@@ -104,7 +104,7 @@ Result<Pronunciation> Scorer::Score(const Measures& measures, const std::vector<
   }
   const std::size_t all = rows->size();
   scores.sentence = {mean(0, all, 4), mean(0, all, 5, false), Completeness(measures.heard, words), mean(0, all, 6)};
-  return Pronunciation{std::move(scores), measures.heard, measures.log_likelihood, trained()};
+  return Pronunciation{std::move(scores), measures.heard, trained()};
 }
 
 }  // namespace tetraphone

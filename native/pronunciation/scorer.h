@@ -1,5 +1,5 @@
 // How well each phone and word of a known text was said: by the head that a file has for it, or, where it has none, by
-// the plain likelihood ratio.
+// the plain probability that its sounds were said.
 
 #pragma once
 
@@ -35,14 +35,13 @@ struct Scores {
 struct Pronunciation {
   Scores scores;
   std::vector<Heard> heard;  // see Measures
-  double log_likelihood;     // of the sound, if it is these phones
-  bool trained;              // by a head; else the scores are likelihood ratios
+  bool trained;              // by a head; else the scores are plain
 };
 
 class Scorer {
  public:
-  // `untrained`: by the likelihood ratio, whatever the file has.
-  static Result<Scorer> Make(const std::shared_ptr<const Model>& model, bool untrained);
+  // `plain`: without a head, whatever the file has.
+  static Result<Scorer> Make(const std::shared_ptr<const Model>& model, bool plain);
 
   // Of measured phones and the word that each belongs to, counted from 0, none left out.
   Result<Pronunciation> Score(const Measures& measures, const std::vector<std::size_t>& words) const;
@@ -56,7 +55,7 @@ class Scorer {
 
   bool trained() const { return model_ != nullptr; }
 
-  std::shared_ptr<const Model> model_;  // none: untrained
+  std::shared_ptr<const Model> model_;  // none: plain scores
 };
 
 }  // namespace tetraphone

@@ -1,6 +1,6 @@
-// What else may have been said where known phones are: the sums of CTC (Graves et al., 2006) over all ways to say them,
-// and over those in which one phone is another, is left out, or is said too much. Exact, but for ways that are further
-// than kReach phones from where the phones were found.
+// Goodness of pronunciation (Witt and Young, 2000) without fixed boundaries: the sums of CTC (Graves et al., 2006) over
+// all ways to say known phones, and over those with one substitution, deletion or insertion. Exact, but for posteriors
+// below e^kLeastLog and ways that are further than kReach phones from where the phones were found.
 
 #pragma once
 

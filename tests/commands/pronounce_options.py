@@ -70,12 +70,12 @@ def pronounced_dictionary(world: World) -> None:
     assert phones_of(world.json(*COMMAND, "--dictionary", world.folder / "own.dict"))[-4:] == ["SH", "IY", "P", "S"]
 
 
-@row("pronounce", "--untrained")
-def pronounced_untrained(world: World) -> None:
+@row("pronounce", "--plain")
+def pronounced_plain(world: World) -> None:
     """A model that was trained to score says other things: tests/pronunciation/test_pronunciation.py."""
-    found = world.json(*COMMAND, "--untrained")
+    found = world.json(*COMMAND, "--plain")
     assert (found["trained"], found["fluency"]) == (False, None)
-    assert "likelihood ratios" in found["problems"][-1]
+    assert "scores are plain" in found["problems"][-1]
 
 
 @row("pronounce", "--choose")
@@ -83,7 +83,13 @@ def chosen(world: World) -> None:
     found = world.json("pronounce", MEASURE, "--choose", f"{TEXT}|{TEXT.replace('ships', 'sheep')}")
     assert (found["choice"], len(found["chances"])) == (TEXT, 2)
     assert "give two texts or more" in world.run("pronounce", MEASURE, "--choose", "one")[2]
-    for more in (("--text", TEXT), ("--output", world.folder), ("--format", "csv")):
+    for more in (
+        ("--text", TEXT),
+        ("--output", world.folder),
+        ("--format", "csv"),
+        ("--plain",),
+        ("--alphabet", "ipa"),
+    ):
         assert "--choose takes one recording" in wrong_usage(world, "pronounce", MEASURE, "--choose", "one|two", *more)
     assert "--choose takes one recording" in wrong_usage(world, "pronounce", MEASURE, MEASURE, "--choose", "one|two")
 
@@ -105,28 +111,29 @@ class Page(HTMLParser):
 
 @row("pronounce", "--report")
 def reported(world: World) -> None:
-    path, recording = world.folder / "page.html", world.folder / "<b>&.wav"
+    path, recording = world.folder / "page.html", world.folder / "<img src=x onerror=1>.wav"
     shutil.copy(MEASURE, recording)
     found = world.json("pronounce", recording, *COMMAND[2:], "--report", path)
     page = Page()
     page.feed(path.read_text(encoding="utf-8"))
-    assert "How it was said: <b>&.wav" in page.text
-    assert not any(tag == "b" and attributes for tag, attributes in page.tags)
+    assert "How it was said: <img src=x onerror=1>.wav" in page.text
+    assert not any(tag == "img" for tag, _ in page.tags)
     sound = [attributes["src"] for tag, attributes in page.tags if tag == "audio"]
     assert [str(source)[:21] for source in sound] == ["data:audio/flac;base64"[:21]]
     buttons = [attributes for tag, attributes in page.tags if tag == "button"]
     assert [float(str(button["data-start"])) for button in buttons] == [round(w["start"], 3) for w in found["words"]]
     assert f"{found['score']:.0f}" in page.text
     assert not any("http" in str(value) for _, attributes in page.tags for value in attributes.values())
-    for wrong in (("--output", world.folder), ("--report", path)):
-        recordings = (MEASURE,) if "--output" in wrong else (MEASURE, recording)
-        told = wrong_usage(world, "pronounce", *recordings, *COMMAND[2:], "--report", path, *wrong)
-        assert "--report is about one recording" in told
+    told = wrong_usage(world, *COMMAND, "--report", path, "--output", world.folder / "out")
+    assert "--report is about one recording" in told
     assert "give a name that ends in .html" in wrong_usage(world, *COMMAND, "--report", world.folder / "page.png")
-    link = world.folder / "link.html"
-    link.symlink_to(recording)
-    _, _, err = world.run("pronounce", recording, *COMMAND[2:], "--report", link)
-    assert "is an input and would be overwritten" in err
+    (world.folder / "own.html").write_text("ships SH IY P S\n")
+    own = ("--dictionary", world.folder / "own.html")
+    assert "is an input and would be overwritten" in world.run(*COMMAND, *own, "--report", own[1])[2]
+    assert own[1].read_text() == "ships SH IY P S\n"
+    shutil.copy(MEASURE, world.folder / "other.wav")
+    told = wrong_usage(world, "pronounce", world.folder, *COMMAND[2:], "--report", path)
+    assert "--report is about one recording that is a file" in told
 
 
 @row("pronounce", "--output", "--format", "--overwrite", "--jobs")
@@ -147,7 +154,7 @@ def pronounced_folder(world: World) -> None:
     assert json.loads(world.run(*command, "--format", "csv")[1])["left"] == 2
     assert json.loads(world.run(*command, "--format", "csv", "--overwrite")[1])["scored"] == 2
     assert given == [2] * 3
-    assert "are of another model or of other options" in world.run(*command, "--format", "csv", "--untrained")[2]
+    assert "are of another model or of other options" in world.run(*command, "--format", "csv", "--plain")[2]
     (world.folder / "in/c.wav").unlink()
     code, out, _ = world.run("pronounce", world.folder / "in", "--format", "csv")
     assert (code, len([*csv.DictReader(io.StringIO(out))])) == (0, 18)

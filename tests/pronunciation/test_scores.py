@@ -10,13 +10,17 @@ import pytest
 import torch
 from checkpoints import make_checkpoint
 
+import tetraphone
 from tetraphone.common.errors import InputError
 from tetraphone.corpora.corpus import Corpus
 from tetraphone.corpora.marks import read_marks
+from tetraphone.corpora.utterance import Utterance
 from tetraphone.evaluation.pronunciation.examples import Example
-from tetraphone.evaluation.pronunciation.figures import agreement, by_group, correlation, word_means, wrong_phones
+from tetraphone.evaluation.pronunciation.figures import agreement, correlation, word_means, wrong_phones
 from tetraphone.evaluation.pronunciation.options import ScorerOptions
-from tetraphone.evaluation.pronunciation.train import fit, scored, train_scorer
+from tetraphone.evaluation.pronunciation.train import Measurer, fit, scored, train_scorer
+from tetraphone.export.writer import export
+from tetraphone.train.network.model import load_checkpoint
 from tetraphone.train.network.scorer import OUTPUTS, measure_count
 
 PHONES = 3
@@ -81,22 +85,15 @@ def test_scores_do_not_depend_on_the_batch() -> None:
 def test_figures() -> None:
     found, marks = torch.tensor([0.1, 0.2, 0.9, 1.5, 1.6, 1.7]), torch.tensor([0.0, 2.0, 0.4, 2.0, 2.0, 2.0])
     x, y = found - found.mean(), marks - marks.mean()
-    assert correlation(found, marks) == pytest.approx(float((x * y).sum() / (x.norm() * y.norm())))
+    assert correlation(found, marks) == pytest.approx(float((x * y).sum() / (x.norm() * y.norm())), abs=1e-4)
     # Wrong, right, wrong, right, …: F1 is 2/3, 2/4, 4/5, …; no right one may be taken for wrong.
     assert wrong_phones(found, marks) == {"f1": 0.8, "found": 0.5}
+    # Equal scores are taken together, or none of them is.
+    assert wrong_phones(torch.tensor([0.0, 0.0, 1.0]), torch.tensor([0.0, 2.0, 2.0])) == {"f1": 0.6667, "found": 0.0}
+    assert correlation(torch.ones(3), marks[:3]) is None
     scores = torch.tensor([[9, 1, 2, 3, 0, 0, 0], [9, 2, 0, 1, 0, 0, 0], [9, 0.5, 1, 1, 0, 0, 0]])
     expected = torch.tensor([[1.5, 1.0, 2.0], [0.5, 1.0, 1.0]])
     assert torch.equal(word_means(scores, torch.tensor([0, 0, 1])), expected)
-
-
-def test_figures_by_group() -> None:
-    some = drawn(4)
-    scores = [torch.stack([e.phone_marks if i < 2 else -e.phone_marks] * 7, 1) for i, e in enumerate(some)]
-    groups = {"first": [True, True, False, False], "none": [False] * 4, "all": [True] * 4}
-    found = by_group(some, scores, groups)
-    assert found["first"] == 1.0
-    assert "none" not in found
-    assert -1 <= found["all"] < 1
 
 
 LINE = {
@@ -135,6 +132,9 @@ def changed(word: dict[str, Any] | None = None, **keys: Any) -> str:
         (changed({"phone_accuracy": [1, math.nan]}), "line 1"),
         (changed({"phone_accuracy": [2.5, 1]}), "line 1.*a mark is 2.5, from 0 to 2 is right"),
         (changed({"stress": None}), "line 1"),
+        (changed({"phones": "AH"}), "line 1.*the phones are 'AH'; give a list"),
+        (changed({"phones": ["AH | B", "IY"]}), r"line 1.*a phone is 'AH \| B'; give each one by itself"),
+        (changed(accuracy=10**400), "line 1"),
         (
             json.dumps({key: value for key, value in LINE.items() if key != "fluency"}),
             "line 1.*lacks the key 'fluency'",
@@ -164,6 +164,51 @@ def test_marks_that_are_none_are_named(tmp_path: Path, content: str, fault: str)
 def test_options_are_checked(options: dict[str, Any], fault: str) -> None:
     with pytest.raises(InputError, match=fault):
         ScorerOptions(**options)
+
+
+def test_a_phone_that_training_lacks_outgrows_no_other_measure() -> None:
+    some = drawn(20)
+    for example in some:
+        example.measures[:, 0] = 0
+        example.measures[:, -3:] = 0
+    head = fit(PHONES, some, ScorerOptions(hidden=8, epochs=1))
+    other = torch.zeros(1, measure_count(PHONES))
+    other[0, 0], other[0, -3:] = 1.0, 1.0
+    assert head.normalised(other).abs().max() < 11
+
+
+MARKED = Path(__file__).parents[2] / "android_demo/app/src/main/assets/measure.wav"
+SPOKEN = "SH IY|S EH L Z|S IY|SH EH L Z|HH IY|TH IH NG K S|AH V|TH IH N|SH IH P S"
+
+
+def test_a_model_that_ships_learns_to_score(tmp_path: Path) -> None:
+    words = [word.split() for word in SPOKEN.split("|")]
+    phones = tuple(phone for word in words for phone in word)
+    marked = [
+        {"text": "x", "phones": word, "phone_accuracy": [place % 3 for place in range(len(word))]}
+        | {"accuracy": 5, "stress": 5, "total": len(word)}
+        for word in words
+    ]
+    lines = [{**LINE, "id": name, "words": marked} for name in "abc"] + [{**LINE, "id": "d", "words": marked[:1]}]
+    (tmp_path / "marks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    utterances = tuple(Utterance(name, f"speaker {name}", MARKED, 0.0, 3.0, phones, "") for name in "abcd")
+    checkpoint = load_checkpoint(Path("models/english-tiny-float32.pt"))
+    marks = read_marks(tmp_path / "marks.jsonl")
+    options = ScorerOptions(hidden=16, epochs=150, dropout=0.0)
+    scorer, report = train_scorer(checkpoint, Corpus("some", "train", utterances, ()), marks, options)
+    assert (report["utterances"], report["speakers"], report["weights"] > 1000) == (4, 4, True)
+    assert report["agreement"]["phones"] == 3 * len(phones) + 2
+    assert report["agreement"]["word_stress"] is None
+    measurers = (Measurer(checkpoint, frozenset({"speaker a"})),)
+    _, some = train_scorer(checkpoint, Corpus("some", "train", utterances, ()), marks, options, measurers)
+    assert some["utterances"] == 1
+    assert "speakers speaker b, speaker c, speaker d" in some["problems"][0]
+    path = tmp_path / "scores.pte"
+    export(scorer, path)
+    found = tetraphone.pronounce(MARKED, phones=SPOKEN.replace("|", " | "), model=path)
+    assert (found.trained, found.fluency is None) == (True, False)
+    expected = [50.0 * (place % 3) for word in words for place in range(len(word))]
+    assert [phone.score for phone in found.phones] == pytest.approx(expected, abs=25)
 
 
 def test_it_needs_an_aligner_and_marks(tmp_path: Path) -> None:

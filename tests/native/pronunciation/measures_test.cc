@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
 #include "model/model.h"
+#include "pronunciation/trellis.h"
 
 namespace tetraphone {
 namespace {
@@ -27,12 +29,14 @@ struct Sound {
     }
     for (std::size_t i = 0; i < kPhones; ++i) {
       const auto from = static_cast<std::int64_t>(i * 5 * kSubFrames);
-      phones.push_back({i + 1, i / 2, from + static_cast<std::int64_t>(i == 2 ? 6 : 0), from + 15});
+      phones.push_back({i + 1, i / 2, from + static_cast<std::int64_t>(i == 2 ? 6 : 0), from + 15, false,
+                        false});
     }
   }
   Measures Measured() const {
-    return tetraphone::Measured(scores.data(), parts.data(), kFrames, kOutputs, phones);
+    return tetraphone::Measured(scores.data(), parts.data(), kFrames, kOutputs, phones, false);
   }
+  double LogLikelihood() const { return tetraphone::LogLikelihood(scores.data(), kFrames, kOutputs, phones); }
   std::vector<float> scores, parts;
   std::vector<FoundPhone> phones;
 };
@@ -56,7 +60,7 @@ TEST(Measures, TellWhatWasHeard) {
     EXPECT_EQ(less.heard[i].label, i == 1 ? 0 : i + 1);
   }
   EXPECT_GT(wrong.heard[1].probability, 0.9);
-  EXPECT_GT(right.log_likelihood, wrong.log_likelihood + 5);
+  EXPECT_GT(Sound(false).LogLikelihood(), Sound(true).LogLikelihood() + 5);
 }
 
 // Text that lacks phone 2, so that it stands too much before phone 3 of the sound.
@@ -71,12 +75,76 @@ TEST(Measures, TellWhatWasAdded) {
   EXPECT_EQ(sound.Measured().heard.back().added, 4u);
 }
 
+// A word that was not said is left out, and the words beside it are as they are without it.
+TEST(Measures, LeaveOutWhatIsSkipped) {
+  Sound sound(false);
+  const Measures whole = sound.Measured();
+  sound.phones[1].skipped = true;
+  const Measures found = sound.Measured();
+  EXPECT_EQ(found.heard[1].label, 0u);
+  EXPECT_EQ(found.heard[1].own, 0);
+  for (const std::size_t i : {0u, 2u, 3u}) {
+    EXPECT_EQ(found.heard[i].label, i + 1);
+    EXPECT_NEAR(found.heard[i].own, whole.heard[i].own, 0.01) << i;
+  }
+  // However many phones stand in a frame, what is around them is measured.
+  const auto at = sound.phones[1].first;
+  sound.phones.erase(sound.phones.begin() + 1);
+  sound.phones.insert(sound.phones.begin() + 1, 40, FoundPhone{2, 0, at, at + 1, true, false});
+  const Measures many = sound.Measured();
+  EXPECT_GT(many.heard[0].own, 0.9);
+  EXPECT_GT(many.heard[42].own, 0.9);
+}
+
+// Sound that belongs to others adds no phone.
+TEST(Measures, HearNothingOfOthers) {
+  Sound sound(false);
+  sound.phones.resize(1);
+  EXPECT_GE(sound.Measured().heard[1].added, 1u);
+  EXPECT_EQ(tetraphone::Measured(sound.scores.data(), sound.parts.data(), kFrames, kOutputs, sound.phones, true)
+                .heard[1].added, 0u);
+  sound.phones = Sound(false).phones;
+  sound.phones.erase(sound.phones.begin(), sound.phones.begin() + 3);
+  EXPECT_GE(sound.Measured().heard[0].added, 1u);
+  sound.phones[0].apart = true;
+  EXPECT_EQ(sound.Measured().heard[0].label, 4u);
+  EXPECT_GT(sound.Measured().heard[0].own, 0.9);
+}
+
 TEST(Measures, DescribePlaceLengthAndNeighbours) {
   const Measures found = Sound(false).Measured();
   constexpr std::size_t kPosterior = 0, kPart = 9, kMargin = 10, kBelow = 11, kLength = 12, kBefore = 13, kBehind = 14;
   constexpr std::size_t kRate = 15, kFrom = 16, kTo = 17, kRatios = 18, kParts = kRatios + kOutputs;
   constexpr std::size_t kOwn = kParts + kOutputs, kFirst = kOwn + kOutputs - 1, kLast = kFirst + 1;
+  Sound sound(false);
+  std::vector<std::size_t> labels, spoken(kFrames);
+  for (const FoundPhone& phone : sound.phones) labels.push_back(phone.label);
+  for (std::size_t t = 0; t < kFrames; ++t) spoken[t] = t / 5;
+  const Trellis trellis(sound.scores.data(), kFrames, kOutputs, labels, spoken);
+  const auto greatest = [](const std::vector<double>& values, std::size_t but, std::size_t from) {
+    double most = 0;
+    for (std::size_t k = from; k < values.size(); ++k) most = k == but ? most : std::max(most, values[k]);
+    return std::log(most);
+  };
   for (std::size_t i = 0; i < kPhones; ++i) {
+    std::vector<double> replaced(kOutputs), before(kOutputs), behind(kOutputs);
+    trellis.Replaced(i, replaced.data());
+    trellis.Added(i, before.data());
+    trellis.Added(i + 1, behind.data());
+    EXPECT_NEAR(Of(found, i, 1), greatest(replaced, i + 1, 0), 1e-4);
+    EXPECT_NEAR(Of(found, i, 2), greatest(replaced, i + 1, 1), 1e-4);
+    EXPECT_NEAR(Of(found, i, 3), std::log(replaced[0]), 1e-4);
+    EXPECT_NEAR(Of(found, i, 4), greatest(before, 0, 1), 1e-4);
+    EXPECT_NEAR(Of(found, i, 5), greatest(behind, 0, 1), 1e-4);
+    double frames = 0, most = 0, logarithms = 0;
+    for (std::size_t t = 0; t < kFrames; ++t) {
+      frames += trellis.Occupancy(i, t);
+      most = std::max(most, trellis.Occupancy(i, t));
+      logarithms += trellis.Occupancy(i, t) * std::log(trellis.posterior(t, i + 1));
+    }
+    EXPECT_NEAR(Of(found, i, 6), logarithms / frames, 1e-4);
+    EXPECT_NEAR(Of(found, i, 7), std::log(frames + 1e-3), 1e-4);
+    EXPECT_NEAR(Of(found, i, 8), most, 1e-4);
     EXPECT_NEAR(Of(found, i, kPosterior), std::log(found.heard[i].own), 1e-5);
     EXPECT_NEAR(Of(found, i, kPart), -std::log(1 + 5 * std::exp(-9)), 1e-5);
     EXPECT_NEAR(Of(found, i, kMargin), kSure, 1e-5);
