@@ -60,6 +60,7 @@ TEST(Measures, TellWhatWasHeard) {
     EXPECT_EQ(less.heard[i].label, i == 1 ? 0 : i + 1);
   }
   EXPECT_GT(wrong.heard[1].probability, 0.9);
+  EXPECT_GT(Of(less, 1, 1), Of(less, 1, 2) + 1);  // the best of all, and of all phones
   EXPECT_GT(Sound(false).LogLikelihood(), Sound(true).LogLikelihood() + 5);
 }
 
@@ -71,6 +72,11 @@ TEST(Measures, TellWhatWasAdded) {
   EXPECT_EQ(found.heard[1].added, 2u);
   EXPECT_GT(found.heard[1].added_probability, 0.9);
   EXPECT_EQ(found.heard[0].added, 0u);
+  sound.phones[1].apart = true;  // so that it belongs to others
+  const Measures apart = sound.Measured();
+  for (const Heard& heard : apart.heard) EXPECT_EQ(heard.added, 0u);
+  EXPECT_NEAR(Of(apart, 1, 16), 1.0, 0.02);  // ten frames from one spike to the next
+  sound.phones[1].apart = false;
   sound.phones.pop_back();
   EXPECT_EQ(sound.Measured().heard.back().added, 4u);
 }

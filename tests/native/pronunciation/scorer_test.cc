@@ -108,6 +108,7 @@ TEST(Scorer, GivesRatiosWithoutAHead) {
   EXPECT_TRUE(std::isnan(found->scores.sentence.fluency));
   EXPECT_TRUE(std::isnan(found->scores.words[0].stress));
 
+  EXPECT_EQ(scorer->Score(Drawn(2, 9), {0, 0})->scores.sentence.completeness, 100);  // a half is enough
   Measures mute = measures;
   mute.heard[4].label = 0;  // as the first phone of this word, so that one of three is left
   EXPECT_EQ(scorer->Score(mute, Words(6))->scores.sentence.completeness, 50);
@@ -135,22 +136,25 @@ TEST(Scorer, GivesTheSameBitsForAnyPieces) {
   for (const std::size_t piece : {16000u, 777u}) {
     const auto stream = *aligner->NewStream("S AE T | AE", options);
     EXPECT_FALSE(stream->Measured());
-    for (int time = 0; time < 2; ++time) {
-      for (std::size_t at = 0; at < samples.size(); at += piece) {
-        ASSERT_FALSE(stream->Accept(samples.data() + at, std::min(piece, samples.size() - at), 16000));
-      }
+    if (!first.empty()) {  // other sound, which leaves nothing behind
+      ASSERT_FALSE(stream->Accept(samples.data() + 5000, 9000, 16000));
       ASSERT_FALSE(stream->Finish());
-      const auto found = stream->Measured();
-      ASSERT_TRUE(found) << found.error().message;
-      ASSERT_EQ(found->rows.size(), 4 * found->count);
-      if (first.empty()) first = found->rows;
-      EXPECT_EQ(found->rows, first);
-      const auto refused = stream->Pronounced();  // the small model's head aligns by chance
-      ASSERT_FALSE(refused);
-      EXPECT_NE(refused.error().message.find("the text does not fit the sound"), std::string::npos);
-      EXPECT_LT(*stream->LogLikelihood(), 0);
+      EXPECT_NE(stream->Measured()->rows, first);
       ASSERT_FALSE(stream->Reset());
     }
+    for (std::size_t at = 0; at < samples.size(); at += piece) {
+      ASSERT_FALSE(stream->Accept(samples.data() + at, std::min(piece, samples.size() - at), 16000));
+    }
+    ASSERT_FALSE(stream->Finish());
+    const auto found = stream->Measured();
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->rows.size(), 4 * found->count);
+    if (first.empty()) first = found->rows;
+    EXPECT_EQ(found->rows, first);
+    const auto refusal = stream->Pronounced();  // the small model's head aligns by chance
+    ASSERT_FALSE(refusal);
+    EXPECT_NE(refusal.error().message.find("the text does not fit the sound"), std::string::npos);
+    EXPECT_LT(*stream->LogLikelihood(), 0);
   }
   const auto stream = *aligner->NewStream("S AE T | AE", options);
   ASSERT_FALSE(stream->Accept(samples.data(), samples.size(), 16000));
