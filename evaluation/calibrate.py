@@ -32,8 +32,9 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     a phone is right.
 
     Returns:
-        A changed copy, and {"blank_shift", "phone_error_rate", "phone_error_rate_before" (percent), "slope",
-        "intercept", "phones", "calibration_error", "calibration_error_before", "problems"} on those recordings.
+        A changed copy, without a head that scores if the blank was shifted, and {"blank_shift", "phone_error_rate",
+        "phone_error_rate_before" (percent), "slope", "intercept", "phones", "calibration_error",
+        "calibration_error_before", "problems"} on those recordings.
 
     Raises:
         InputError: no utterance is usable, or the recognised phones are all right or all wrong.
@@ -61,7 +62,8 @@ def calibrate(checkpoint: Checkpoint, corpus: Corpus) -> tuple[Checkpoint, dict[
     confidence = fit(posteriors, right)
     confidences = [confidence.apply(posterior) for posterior in posteriors]
     checkpoint.model.state_dict()["output.bias"][BLANK] += shift
-    return replace(checkpoint, confidence=confidence), {
+    scorer = checkpoint.scorer if shift == 0 else None  # it was trained on what these scores measure
+    return replace(checkpoint, confidence=confidence, scorer=scorer), {
         "blank_shift": shift,
         "phone_error_rate": round(errors[shift].phone_error_rate, 3),
         "phone_error_rate_before": round(errors[0.0].phone_error_rate, 3),

@@ -347,8 +347,8 @@ def choose_recording(
     if not fits:
         faults = {fault for _, _, fault in said.values()}
         alone = faults.pop() if len(faults) == 1 else ""
-        fault = alone or f"none of {', '.join(texts)} is what is said there"
-        raise InputError(f"{path}: {fault}; give texts one of which is said")
+        none = f"none of {', '.join(texts)} is what is said there; give texts one of which is said"
+        raise InputError(f"{path}: {alone or none}")
     likeliest = max(said[text][1] for text in texts)
     weights = {text: math.exp(said[text][1] - likeliest) for text in texts}
     chances = {text: round(weight / sum(weights.values()), PROBABILITY_DIGITS) for text, weight in weights.items()}

@@ -96,11 +96,12 @@ def test_boundaries_of_left_out_speakers_are_near(
 
 
 def test_the_prior_is_taken_off(corpus: Corpus) -> None:
-    start, biases = make_checkpoint(features=FEATURES), []
+    start, biases = make_checkpoint(features=FEATURES, scorer=True), []
     few = replace(corpus, utterances=corpus.utterances[2:4])  # one speaker: nobody is left out
     for prior in (0.0, 1.0):
         checkpoint, report = train_aligner(start, few, AlignerOptions(prior=prior, epochs=1))
         assert (report["speakers"], "within_20_ms" in report, report["shift_ms"]) == (1, False, 0)
+        assert checkpoint.scorer is None, "it was trained on what another aligner found"
         biases.append(checkpoint.aligner.linear.bias.detach())  # type: ignore[union-attr]
     taken = (biases[0] - biases[1]).reshape(3, -1)[0].exp()
     assert taken.sum() == pytest.approx(1, abs=1e-4)

@@ -130,7 +130,8 @@ def heard_by(checkpoint: Checkpoint, corpus: Corpus, folder: Path) -> Corpus:
 
 @pytest.mark.parametrize("number_format", ["float32", "int4"])
 def test_the_blank_moves_to_where_errors_are_fewest(number_format: str, tiny_corpus: Path, tmp_path: Path) -> None:
-    checkpoint = make_checkpoint(number_format, features=FeatureOptions(stride=1, stack=1))
+    features = FeatureOptions(stride=1, stack=1)
+    checkpoint = make_checkpoint(number_format, features=features, aligner=True, scorer=True)
     bias = checkpoint.model.output.bias
     assert isinstance(bias, torch.Tensor)
     corpus = heard_by(checkpoint, read_corpus(str(tiny_corpus), "train"), tmp_path)
@@ -141,6 +142,7 @@ def test_the_blank_moves_to_where_errors_are_fewest(number_format: str, tiny_cor
     calibrated, result = calibrate(checkpoint, corpus)
     assert result["blank_shift"] < 0
     assert result["phone_error_rate"] <= there < result["phone_error_rate_before"]
+    assert (calibrated.aligner is None, calibrated.scorer is None) == (False, True)
     assert torch.equal(checkpoint.model.output.bias, given), "the checkpoint that was given stays as it was"
     moved = given + result["blank_shift"] * torch.eye(len(given))[BLANK]
     assert torch.allclose(calibrated.model.output.bias, moved, atol=1e-6)
