@@ -17,6 +17,7 @@ COMMANDS = (
     ("export",),
     ("recognize",),
     ("align",),
+    ("pronounce",),
     ("models",),
     ("reproduce",),
     ("benchmark",),
