@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ add_library(executorch_core INTERFACE)
 """
 ENVIRONMENT = {
     **os.environ,
+    # CMake and Ninja of the environment.
+    "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]]),
     **{f"GIT_{role}_{what}": "test@test" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     # Submodules of the local file system are refused otherwise.
     **{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": "always"},
@@ -43,7 +46,7 @@ def run(*command: str | Path) -> str:
 
 def needs(*programs: str) -> None:
     for program in programs:
-        if shutil.which(program) is None:
+        if shutil.which(program, path=ENVIRONMENT["PATH"]) is None:
             pytest.skip(f"{program} is missing")
 
 

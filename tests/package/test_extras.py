@@ -15,7 +15,18 @@ from tetraphone.common.extras import EXTRA_OF, extras_named
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-ROOMS = ("common", "sound", "recognition", "corpora", "train", "quant", "export", "evaluation", "commands", "package")
+ROOMS = (
+    "common",
+    "sound",
+    "recognition",
+    "corpora",
+    "train",
+    "quant",
+    "export",
+    "evaluation",
+    "commands",
+    "package/tetraphone",
+)
 
 
 def name_of(requirement: str) -> str:

@@ -152,6 +152,9 @@ class PhonemeRecognizer private constructor(private val recognizer: Long, option
         /** Whether the file can also say where each phone of known words is. */
         val aligns = number("aligns") != 0.0
 
+        /** Whether it has a head that scores how known words were said. */
+        val scores = number("scores") != 0.0
+
         val fileBytes = number("file_bytes").toLong()
 
         /** The symbols, mostly of the ARPABET. */
