@@ -194,6 +194,7 @@ export class Native {
   /** The text that a function copies into so many bytes, or into as many as it needs. */
   copied(copy, room = 1024) {
     const [size, text] = this.withMemory([room], (at) => [this.checked(copy(at, room)), this.text(at)]);
+    if (size === 0) return "";  // nothing was copied: what lies there is of before
     return size < room ? text : this.copied(copy, size + 1);
   }
 
