@@ -28,8 +28,8 @@ COMMANDS = {
     "corpus": ("CorpusCommand", "Make, prepare or clean a corpus, count its phones, or pack a dictionary."),
     "train": ("Train", "Train a network with CTC, or a model as a recipe says."),
     "evaluate": ("Evaluate", "Measure the phone error rate of a model on a corpus."),
-    "train-aligner": ("TrainAligner", "Train the head by which a model aligns known words."),
-    "train-scorer": ("TrainScorer", "Train the head by which a model scores known words."),
+    "train-aligner": ("training.TrainAligner", "Train the head by which a model aligns known words."),
+    "train-scorer": ("training.TrainScorer", "Train the head by which a model scores known words."),
     "calibrate": ("Calibrate", "Fit a checkpoint's confidences, and the score of its blank, on recordings."),
     "quantize": ("Quantize", "Quantise the weights of a checkpoint."),
     "export": ("Export", "Write a checkpoint as one file for ExecuTorch or LiteRT."),
@@ -41,14 +41,12 @@ COMMANDS = {
     "benchmark": ("Benchmark", "Measure a figure that the README states, beside what a user would have picked."),
     "info": ("Info", "Print versions, the engine that runs models, and the instruction set of the kernels."),
 }
-"""The class of each command, in the module of the command's name, and what the list of commands says of it. A module is
-imported when its command is called, so that no command waits for what another needs.
+"""The class of each command, in the module of the command's name, perhaps in a folder, and what the list of commands
+says of it. A module is imported when its command is called, so that no command waits for what another needs.
 
 Each class is a dataclass of options with a flag `json`, perhaps a flag `quiet`, and a method `run` that returns the
 result: a dictionary for JSON, whose "failed" (if it is there) counts what makes the exit status 1; or None, where it
 printed the result itself."""
-OF_TRAINING = {"train-aligner", "train-scorer"}
-"""Commands whose module is in `training/`."""
 WITHOUT_TYRO = {"recognize", "align", "pronounce", "models", "info"}
 """Commands that need the base installation alone; their options are read by argparse (arguments.py)."""
 ABOUT = "Phoneme recognition with quaternion networks: train, quantise, export, recognise."
@@ -119,8 +117,8 @@ def _run(arguments: list[str]) -> int:
 
 def command_class(name: str) -> type:
     """The options of a command, imported with what they need."""
-    room = ".training" if name in OF_TRAINING else ""
-    found: type = getattr(import_module(f"{__package__}{room}.{name.replace('-', '_')}"), COMMANDS[name][0])
+    room, dot, kind = COMMANDS[name][0].rpartition(".")
+    found: type = getattr(import_module(f"{__package__}.{room}{dot}{name.replace('-', '_')}"), kind)
     return found
 
 

@@ -1,13 +1,13 @@
 """`tetraphone pronounce`: how well known words were said in recordings."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tetraphone.common.errors import InputError
 from tetraphone.common.progress import say
-from tetraphone.common.terminal import flushed_output, problem_lines, write_text, wrong_usage
+from tetraphone.common.terminal import wrong_usage
 from tetraphone.recognition.recognizer import Recognizer
 
 from .options.arguments import flag
@@ -108,13 +108,9 @@ class Pronounce(OfKnownWords):
         return {**super().settings(), "plain": self.plain}
 
     def print_one(self, result: "Pronunciation") -> dict[str, Any] | None:
-        if self.json or self.format is not None:
-            return super().print_one(result)
-        with flushed_output():
-            write_text(result.to("text", self.alphabet))
-        for line in problem_lines({"problems": result.problems}):
-            say(line)
-        return None
+        """As other commands print theirs, but lines for people where no format was asked for."""
+        as_text = not self.json and self.format is None
+        return OfKnownWords.print_one(replace(self, format="text") if as_text else self, result)
 
     def _write_report(self, found: "Pronunciation", report: Path) -> None:
         from tetraphone.common.files import write_atomically

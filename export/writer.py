@@ -1,6 +1,6 @@
 """From a checkpoint to a .pte file, which must give the checkpoint's scores before it is written."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +21,7 @@ from tetraphone.train.network.kinds import LAYER_KINDS
 from tetraphone.train.network.layers import Recurrent
 from tetraphone.train.network.model import Checkpoint
 from tetraphone.train.network.scorer import KIND as SCORER_KIND
+from tetraphone.train.network.scorer import OUTPUTS as SCORER_OUTPUTS
 
 from .operators import LINEAR, OPERATORS, pack
 from .program import FORWARD, MAX_FRAMES, Network, PackedLayer, program_bytes
@@ -54,23 +55,10 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     if not isinstance(recurrent, Recurrent | QuantizedRecurrent) or not isinstance(output, nn.Linear | QuantizedLinear):
         found = f"{type(recurrent).__name__} and {type(output).__name__}"
         raise InputError(f"the network consists of {found}; only recurrent layers and a linear one can be exported")
-    operator = OPERATORS[LAYER_KINDS[network.kind].operator]
     number_format = Format.named(checkpoint.number_format)
-    layers, width = [], checkpoint.features.inputs
-    for index in range(network.layers):
-        block = pack(
-            operator,
-            number_format,
-            width,
-            network.hidden,
-            _weight(recurrent.weight_input[index]),
-            _weight(recurrent.weight_hidden[index]),
-            None if recurrent.bias is None else recurrent.bias[index],
-        )
-        layers.append(PackedLayer(operator, network.hidden, block))
-        width = network.hidden
-    block = pack(LINEAR, number_format, width, outputs, _weight(output.weight), None, output.bias)
-    layers.append(PackedLayer(LINEAR, outputs, block))
+    inputs, hidden = checkpoint.features.inputs, network.hidden
+    layers = [*_packed_recurrent(network.kind, number_format, recurrent, inputs, hidden)]
+    layers.append(_packed_linear(number_format, output, hidden, outputs))
     matrices = len(_matrices(checkpoint.model))
     if matrices != 2 * network.layers + 1:
         fault = f"the network has {matrices} weight matrices, {2 * network.layers + 1} of them in its layers"
@@ -78,33 +66,45 @@ def packed_layers(checkpoint: Checkpoint) -> list[PackedLayer]:
     return layers
 
 
+def _packed_recurrent(kind: str, number_format: Format, layers: Any, inputs: int, hidden: int) -> Iterator[PackedLayer]:
+    """The layers of a `Recurrent` or a `QuantizedRecurrent`, if its weights are of these sizes."""
+    operator = OPERATORS[LAYER_KINDS[kind].operator]
+    for index in range(layers.layers):
+        weights = _weight(layers.weight_input[index]), _weight(layers.weight_hidden[index])
+        bias = None if layers.bias is None else layers.bias[index]
+        yield PackedLayer(operator, hidden, pack(operator, number_format, inputs, hidden, *weights, bias))
+        inputs = hidden
+
+
+def _packed_linear(number_format: Format, layer: Any, inputs: int, outputs: int) -> PackedLayer:
+    """A linear or a quantised linear layer, if its weights are of these sizes."""
+    block = pack(LINEAR, number_format, inputs, outputs, _weight(layer.weight), None, layer.bias)
+    return PackedLayer(LINEAR, outputs, block)
+
+
 def _head_format(checkpoint: Checkpoint) -> Format:
     return Format.named(HEAD_FORMAT if checkpoint.quantization else checkpoint.number_format)
 
 
-def _packed_linear(checkpoint: Checkpoint, layer: Any) -> list[PackedLayer]:
-    outputs, inputs = (layer.weight.values if isinstance(layer, QuantizedLinear) else layer.weight).shape
-    block = pack(LINEAR, _head_format(checkpoint), inputs, outputs, _weight(layer.weight), None, layer.bias)
-    return [PackedLayer(LINEAR, outputs, block)]
-
-
-def packed_aligner(checkpoint: Checkpoint) -> list[PackedLayer]:
-    """The aligner's one layer as a packed block."""
+def _packed_aligner(checkpoint: Checkpoint) -> list[PackedLayer]:
     head: Any = checkpoint.aligner
-    return _packed_linear(checkpoint, head.linear)
+    return [_packed_linear(_head_format(checkpoint), head.linear, head.inputs, head.outputs)]
 
 
 def _packed_scorer(part: str) -> Callable[[Checkpoint], list[PackedLayer]]:
     """One of the scorer's recurrent layers."""
 
     def packed(checkpoint: Checkpoint) -> list[PackedLayer]:
-        layer: Any = getattr(checkpoint.scorer, part)
-        operator = OPERATORS[LAYER_KINDS[SCORER_KIND].operator]
-        inputs, hidden = _weight(layer.weight_input[0]), _weight(layer.weight_hidden[0])
-        block = pack(operator, _head_format(checkpoint), layer.inputs, layer.hidden, inputs, hidden, layer.bias[0])
-        return [PackedLayer(operator, layer.hidden, block)]
+        head: Any = checkpoint.scorer
+        layer, number_format = getattr(head, part), _head_format(checkpoint)
+        return [*_packed_recurrent(SCORER_KIND, number_format, layer, head.inputs, head.hidden)]
 
     return packed
+
+
+def _packed_scores(checkpoint: Checkpoint) -> list[PackedLayer]:
+    head: Any = checkpoint.scorer
+    return [_packed_linear(_head_format(checkpoint), head.output, 2 * head.hidden, len(SCORER_OUTPUTS))]
 
 
 ALIGN, SCORE = "align", "score"
@@ -161,15 +161,11 @@ def _scorer_part(part: str) -> Callable[[Checkpoint], nn.Module | None]:
 
 PROGRAMS = {
     FORWARD: Source(lambda checkpoint: checkpoint.model, packed_layers, _network_scores),
-    ALIGN: Source(lambda checkpoint: checkpoint.aligner, packed_aligner, _aligner_scores),
+    ALIGN: Source(lambda checkpoint: checkpoint.aligner, _packed_aligner, _aligner_scores),
     **{
         name: Source(_scorer_part(part), _packed_scorer(part), _scorer_rows(part)) for name, part in SCORE_PARTS.items()
     },
-    SCORE: Source(
-        _scorer_part("output"),
-        lambda checkpoint: _packed_linear(checkpoint, checkpoint.scorer and checkpoint.scorer.output),
-        _scorer_scores,
-    ),
+    SCORE: Source(_scorer_part("output"), _packed_scores, _scorer_scores),
 }
 """The programs of a file, by the names that recognisers know (native/model/model.h)."""
 

@@ -13,7 +13,7 @@ native/aligner/aligner.h documents it.
 
 import ctypes
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
@@ -248,14 +248,29 @@ class Aligner(Handle):
             raise failure()
         return AlignmentStream(handle, self.phones, self.bands)
 
+    def hear(
+        self,
+        samples: Samples,
+        rate: int,
+        read: "Read",
+        text: str | None = None,
+        *,
+        phones: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> Any:
+        """What `read` finds in the samples of a whole recording; see `stream`, also for options, and
+        `AlignmentStream.accept`."""
+        with self.stream(text, phones=phones, **options) as stream:
+            stream.accept(samples, rate)
+            stream.finish()
+            return read(stream, "samples")
+
     def align(
         self, samples: Samples, rate: int, text: str | None = None, *, phones: str | Iterable[str] | None = None
     ) -> Alignment:
         """The words of a whole recording; see `stream` and `AlignmentStream.accept`."""
-        with self.stream(text, phones=phones) as stream:
-            stream.accept(samples, rate)
-            stream.finish()
-            return stream.aligned("samples")
+        found: Alignment = self.hear(samples, rate, AlignmentStream.aligned, text, phones=phones)
+        return found
 
 
 class AlignmentStream(SoundStream):
@@ -332,6 +347,50 @@ class AlignmentStream(SoundStream):
         return AlignedPhone(self._phones[item.index], start, end, round(item.fit, FIT_DIGITS), item.word)
 
 
+Read = Callable[[AlignmentStream, str], Any]
+"""Gives the result of a finished stream, a `Result`, for a recording of this name."""
+
+
+def hear_recording(
+    path: Path,
+    aligner: Aligner,
+    stretches: Sequence[Stretch],
+    read: Read,
+    *,
+    phones: bool = False,
+    channel: int | None = None,
+    energies: bool = False,
+    **options: Any,
+) -> tuple[Any, BoundedSpectrogram]:
+    """What `read` finds in a recording, of each of its stretches by the words of its text; and its spectrogram.
+
+    Args:
+        path: a file or a pipe; "-" is standard input.
+        stretches: in order, one behind another, see `Aligner.stream`.
+        phones: whether the texts are phones, see `Aligner.stream`.
+        channel: the channel to hear, counted from 0; by default the mean of all.
+        energies: whether the spectrogram is wanted.
+        options: others of `Aligner.stream`.
+
+    Raises:
+        InputError: the recording cannot be read or lacks the channel, a text cannot be said, or no words are found.
+    """
+    spectrogram = BoundedSpectrogram(aligner.hop)
+    with open_sound(path, channel) as sound:
+        try:
+            with aligner.stream(stretches, spoken=phones, bands=energies, **options) as stream:
+                for block in sound.blocks():
+                    stream.accept(block, sound.rate)
+                    spectrogram.add(stream.bands())
+                stream.finish()
+                spectrogram.add(stream.bands())
+                found = read(stream, str(path))
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+    told = (problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem)
+    return replace(found, problems=(*told, *found.problems)), spectrogram
+
+
 def align_recording(
     path: Path,
     aligner: Aligner,
@@ -341,32 +400,9 @@ def align_recording(
     channel: int | None = None,
     energies: bool = False,
 ) -> tuple[Alignment, BoundedSpectrogram]:
-    """The words of what is said in a recording, of each of its stretches those of its text.
-
-    Args:
-        path: a file or a pipe; "-" is standard input.
-        stretches: in order, one behind another, see `Aligner.stream`.
-        phones: whether the texts are phones, see `Aligner.stream`.
-        channel: the channel to hear, counted from 0; by default the mean of all.
-        energies: whether the spectrogram is wanted.
-
-    Raises:
-        InputError: the recording cannot be read or lacks the channel, a text cannot be said, or no words are found.
-    """
-    spectrogram = BoundedSpectrogram(aligner.hop)
-    with open_sound(path, channel) as sound:
-        try:
-            with aligner.stream(stretches, spoken=phones, bands=energies) as stream:
-                for block in sound.blocks():
-                    stream.accept(block, sound.rate)
-                    spectrogram.add(stream.bands())
-                stream.finish()
-                spectrogram.add(stream.bands())
-                found = stream.aligned(str(path))
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-    told = (problem for problem in (sound.fault, sound.unchecked, sound.levels) if problem)
-    return replace(found, problems=(*told, *found.problems)), spectrogram
+    """The words of what is said in a recording, of each of its stretches those of its text; see `hear_recording`."""
+    how: dict[str, Any] = {"phones": phones, "channel": channel, "energies": energies}
+    return hear_recording(path, aligner, stretches, AlignmentStream.aligned, **how)
 
 
 @cache

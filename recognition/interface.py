@@ -20,7 +20,7 @@ from .recognizer import Recognizer, Stream, StreamOptions
 from .results import Recognition
 
 if TYPE_CHECKING:
-    from .aligner import Alignment
+    from .aligner import Alignment, Read
     from .pronunciation import Pronunciation
 
 Recording = str | PathLike[str] | Samples
@@ -208,18 +208,12 @@ class Model:
             InputError: as for `recognize`; the model cannot align; a word cannot be said as it is written; the sound
                 has no speech, or ends before the text does.
         """
-        own = None if dictionary is None else Path(dictionary)
-        from .aligner import Stretch, align_recording  # here: who recognises does not wait for it
+        from .aligner import AlignmentStream  # here: who recognises does not wait for it
 
-        with self.recognizer.aligner(dictionary=own) as aligner:
-            if isinstance(recording, str | PathLike):
-                _check_rate(recording, rate)
-                given = aligner.given(text, phones)
-                stretch = [Stretch(given)]
-                return align_recording(Path(recording), aligner, stretch, phones=text is None, channel=channel)[0]
-            samples, hertz = _heard(recording, rate, channel)
-            found = aligner.align(samples, hertz, text, phones=phones)
-            return replace(found, problems=(*_level_problems(samples), *found.problems))
+        found: Alignment = self._known_words(
+            AlignmentStream.aligned, recording, rate, text, phones, dictionary, channel
+        )
+        return found
 
     def pronounce(
         self,
@@ -241,18 +235,36 @@ class Model:
         Raises:
             InputError: as for `align`, and where the text is not what is said.
         """
-        from .aligner import Stretch  # here: who recognises does not wait for it
-        from .pronunciation import pronounce, pronounce_recording
+        from .pronunciation import pronunciation_of  # here: who recognises does not wait for it
+
+        given = recording, rate, text, phones, dictionary, channel
+        found: Pronunciation = self._known_words(pronunciation_of, *given, pronounce=True, plain=plain)
+        return found
+
+    def _known_words(
+        self,
+        read: "Read",
+        recording: Recording,
+        rate: int | None,
+        text: str | None,
+        phones: str | Iterable[str] | None,
+        dictionary: str | PathLike[str] | None,
+        channel: int | None,
+        **options: bool,
+    ) -> Any:
+        """What `read` finds in a whole recording; see `align`, and `Aligner.stream` for the options."""
+        from .aligner import Stretch, hear_recording
 
         own = None if dictionary is None else Path(dictionary)
         with self.recognizer.aligner(dictionary=own) as aligner:
             if isinstance(recording, str | PathLike):
                 _check_rate(recording, rate)
                 stretch = [Stretch(aligner.given(text, phones))]
-                how: dict[str, Any] = {"phones": text is None, "channel": channel, "plain": plain}
-                return pronounce_recording(Path(recording), aligner, stretch, **how)[0]
+                how: dict[str, Any] = {"phones": text is None, "channel": channel, **options}
+                return hear_recording(Path(recording), aligner, stretch, read, **how)[0]
             samples, hertz = _heard(recording, rate, channel)
-            return pronounce(aligner, samples, hertz, text, phones=phones, plain=plain)
+            found = aligner.hear(samples, hertz, read, text, phones=phones, **options)
+            return replace(found, problems=(*_level_problems(samples), *found.problems))
 
     def stream(
         self,

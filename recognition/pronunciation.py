@@ -1,7 +1,6 @@
 """How well known words were said: scores of a sentence, its words and phones, by `native/pronunciation/` (C++).
 
-with Recognizer.load(path) as recognizer, recognizer.aligner() as aligner:
-    found = pronounce_recording(Path("ship.wav"), aligner, "the ship sails")
+found = tetraphone.pronounce("ship.wav", text="the ship sails")
 for word in found.words:
     print(word.text, word.score, [(phone.phone, phone.score, phone.heard) for phone in word.phones])
 """
@@ -11,18 +10,15 @@ import ctypes
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tetraphone.common.errors import InputError
 from tetraphone.sound.audio import Samples, open_sound
-from tetraphone.sound.levels import level_fault
 
-from .aligner import Aligner, Alignment, AlignmentStream, Stretch
+from .aligner import Aligner, Alignment, AlignmentStream, Stretch, hear_recording
 from .handle import checked
 from .model import BoundedSpectrogram
 from .results import ARPABET, Result, Tiers, symbols_of
@@ -263,24 +259,6 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else _score(value)
 
 
-def pronounce(
-    aligner: Aligner,
-    samples: Samples,
-    rate: int,
-    text: str | None = None,
-    *,
-    phones: str | Iterable[str] | None = None,
-    plain: bool = False,
-) -> Pronunciation:
-    """How a text was said in the samples of a whole recording; see `Aligner.stream` and `AlignmentStream.accept`."""
-    with aligner.stream(text, phones=phones, pronounce=True, plain=plain) as stream:
-        stream.accept(samples, rate)
-        stream.finish()
-        found = pronunciation_of(stream, "samples")
-    fault = level_fault(np.asarray(samples, np.float32))
-    return replace(found, problems=(f"the array {fault}", *found.problems)) if fault else found
-
-
 def pronounce_recording(
     path: Path,
     aligner: Aligner,
@@ -291,34 +269,13 @@ def pronounce_recording(
     plain: bool = False,
     energies: bool = False,
 ) -> tuple[Pronunciation, BoundedSpectrogram]:
-    """How a text was said in a recording, or texts each in its stretch of it.
+    """How a text was said in a recording, or texts each in its stretch of it; see `hear_recording`.
 
     Args:
-        path: a file or a pipe; "-" is standard input.
-        stretches: in order, one behind another, see `Aligner.stream`.
-        phones: whether the texts are phones.
-        channel: the channel to hear, counted from 0; by default the mean of all.
         plain: without the head that the model may have for it.
-        energies: whether the spectrogram is wanted.
-
-    Raises:
-        InputError: the recording cannot be read or lacks the channel, or the text is not what is said in it.
     """
-    spectrogram = BoundedSpectrogram(aligner.hop)
-    how: dict[str, Any] = {"bands": energies, "pronounce": True, "plain": plain}
-    with open_sound(path, channel) as sound:
-        try:
-            with aligner.stream(stretches, spoken=phones, **how) as stream:
-                for block in sound.blocks():
-                    stream.accept(block, sound.rate)
-                    spectrogram.add(stream.bands())
-                stream.finish()
-                spectrogram.add(stream.bands())
-                found = pronunciation_of(stream, str(path))
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-    told = tuple(told for told in (sound.fault, sound.unchecked, sound.levels) if told)
-    return replace(found, problems=(*told, *found.problems)), spectrogram
+    how: dict[str, Any] = {"phones": phones, "channel": channel, "energies": energies}
+    return hear_recording(path, aligner, stretches, pronunciation_of, **how, pronounce=True, plain=plain)
 
 
 def choose_recording(

@@ -47,7 +47,8 @@ def agreement(examples: Sequence[Example], scores: Sequence[Tensor]) -> dict[str
     """
     phones = torch.cat([score[:, 0] for score in scores]).clamp(0, 2)
     marks = torch.cat([example.phone_marks for example in examples])
-    words = torch.cat([word_means(score, example.words) for score, example in zip(scores, examples, strict=True)])
+    pairs = zip(scores, examples, strict=True)
+    words = torch.cat([word_means(score, example.words) for score, example in pairs]).clamp(0, 2)
     word_marks = torch.cat([example.word_marks for example in examples])
     first = 1 + len(OF_WORDS)
     sentences = torch.stack([score[:, first:].mean(0) for score in scores]).clamp(0, 2)
@@ -68,5 +69,5 @@ def agreement(examples: Sequence[Example], scores: Sequence[Tensor]) -> dict[str
 def word_means(scores: Tensor, words: Tensor) -> Tensor:
     """[phones, OUTPUTS] → the words' scores, each the mean over its phones: [words, OF_WORDS]."""
     own = scores[:, 1 : 1 + len(OF_WORDS)]
-    sums = torch.zeros(int(words.max()) + 1, own.shape[1]).index_add_(0, words, own)
-    return (sums / words.bincount()[:, None]).clamp(0, 2)
+    sums = own.new_zeros(int(words.max()) + 1, own.shape[1]).index_add(0, words, own)
+    return sums / words.bincount()[:, None]

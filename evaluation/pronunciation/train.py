@@ -20,7 +20,7 @@ from tetraphone.train.network.model import Checkpoint, load_checkpoint
 from tetraphone.train.network.scorer import ScorerHead
 
 from .examples import Example, measured
-from .figures import agreement
+from .figures import agreement, word_means
 from .options import ScorerOptions
 
 WORD_SHARE, SENTENCE_SHARE = 0.5, 0.3
@@ -173,8 +173,7 @@ def _loss(head: ScorerHead, batch: Sequence[Example]) -> Tensor:
     firsts = torch.tensor([0, *(len(example.word_marks) for example in batch[:-1])]).cumsum(0)
     words = torch.cat([example.words + first for example, first in zip(batch, firsts, strict=True)])
     found = scores[own]
-    of_words = found.new_zeros(int(words.max()) + 1, len(OF_WORDS)).index_add(0, words, found[:, 1 : 1 + len(OF_WORDS)])
-    word_errors = of_words / words.bincount()[:, None] - torch.cat([example.word_marks for example in batch])
+    word_errors = word_means(found, words) - torch.cat([example.word_marks for example in batch])
     sums = (scores * own[..., None]).sum(1)[:, 1 + len(OF_WORDS) :]
     sentence_errors = sums / lengths[:, None] - torch.stack([example.sentence_marks for example in batch])
     loss: Tensor = (found[:, 0] - marks).square().mean()

@@ -215,17 +215,16 @@ struct AlignmentStream::State final : SoundStream {
   }
 
   Result<Pronunciation> Pronounced() const {
-    const Result<Measures> measures = Measured();
-    if (!measures) return measures.error();
+    if (Failure failure = Unscored()) return *failure;
     if (!All()->fits) {
       return Unaligned("the text does not fit the sound, so that no score would mean anything; give what is said "
                        "there");
     }
-    const Result<Scorer> scorer = Scorer::Make(model(), plain);
-    if (!scorer) return scorer.error();
+    const Result<Measures> measures = Measured();
+    if (!measures) return measures.error();
     std::vector<std::size_t> words;
     for (const Segment& segment : course.segments) words.push_back(WordOf(segment));
-    return scorer->Score(*measures, words);
+    return Scorer(model(), plain).Score(*measures, words);
   }
 
   std::size_t WordOf(const Segment& segment) const {

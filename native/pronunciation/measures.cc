@@ -77,13 +77,13 @@ Spike SpikeOf(const Trellis& trellis, std::size_t phone, std::size_t label, std:
 constexpr std::size_t kAround = 2;
 
 // Phones [first, end) that belong together, and their frames.
-struct Row {
+struct PhoneRun {
   std::size_t first, end;
   std::size_t from, to;
 };
 
-std::vector<Row> RunsOf(const std::vector<FoundPhone>& phones, std::size_t frames, bool apart_behind) {
-  std::vector<Row> runs;
+std::vector<PhoneRun> RunsOf(const std::vector<FoundPhone>& phones, std::size_t frames, bool apart_behind) {
+  std::vector<PhoneRun> runs;
   for (std::size_t first = 0, end = 0; first < phones.size(); first = end) {
     end = first + 1;
     if (phones[first].skipped) continue;
@@ -99,7 +99,7 @@ std::vector<Row> RunsOf(const std::vector<FoundPhone>& phones, std::size_t frame
 }
 
 // The phone of a run that is spoken in each of its frames, or was last.
-std::vector<std::size_t> Spoken(const std::vector<FoundPhone>& phones, const Row& run) {
+std::vector<std::size_t> Spoken(const std::vector<FoundPhone>& phones, const PhoneRun& run) {
   std::vector<std::size_t> spoken;
   std::size_t phone = run.first;
   for (std::size_t t = run.from; t < run.to; ++t) {
@@ -110,14 +110,15 @@ std::vector<std::size_t> Spoken(const std::vector<FoundPhone>& phones, const Row
   return spoken;
 }
 
-Trellis TrellisOf(const float* scores, std::size_t outputs, const std::vector<FoundPhone>& phones, const Row& run) {
+Trellis TrellisOf(const float* scores, std::size_t outputs, const std::vector<FoundPhone>& phones,
+                  const PhoneRun& run) {
   std::vector<std::size_t> labels;
   for (std::size_t i = run.first; i < run.end; ++i) labels.push_back(phones[i].label);
   return Trellis(scores + run.from * outputs, run.to - run.from, outputs, std::move(labels), Spoken(phones, run));
 }
 
-std::size_t Best(const std::vector<double>& ratios) {
-  return static_cast<std::size_t>(std::max_element(ratios.begin(), ratios.end()) - ratios.begin());
+std::size_t Best(const double* ratios, std::size_t outputs) {
+  return static_cast<std::size_t>(std::max_element(ratios, ratios + outputs) - ratios);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
   std::vector<Spike> spikes(count);
   std::vector<double> replaced(count * outputs), before(count, kLeast), behind(count, kLeast), ratios(outputs);
   const auto add = [&](std::size_t i) {  // in front of phone i
-    const std::size_t best = Best(ratios);
+    const std::size_t best = Best(ratios.data(), outputs);
     const double probability = ratios[best] / (1 + ratios[best]);
     Heard& heard = found.heard[i];
     if (probability >= std::max(kLeastAdded, heard.added_probability)) {
@@ -143,7 +144,7 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
     }
     return BoundedLog(ratios[best]);
   };
-  for (const Row& run : RunsOf(phones, frames, apart_behind)) {
+  for (const PhoneRun& run : RunsOf(phones, frames, apart_behind)) {
     const Trellis trellis = TrellisOf(scores, outputs, phones, run);
     if (!trellis.possible()) continue;
     for (std::size_t i = run.first; i < run.end; ++i) {
@@ -171,7 +172,7 @@ Measures Measured(const float* scores, const float* parts, std::size_t frames, s
       if (k != own && k != 0) best_phone = std::max(best_phone, with[k]);
     }
     Heard& heard = found.heard[i];
-    heard.label = all > 0 ? static_cast<std::size_t>(std::max_element(with, with + outputs) - with) : 0;
+    heard.label = all > 0 ? Best(with, outputs) : 0;
     heard.probability = all > 0 ? with[heard.label] / all : 1;
     heard.own = all > 0 ? with[own] / all : 0;
 

@@ -31,14 +31,6 @@ double Completeness(const std::vector<Heard>& heard, const std::vector<std::size
 
 }  // namespace
 
-Result<Scorer> Scorer::Make(const std::shared_ptr<const Model>& model, bool plain) {
-  if (plain || !model->info().scores) return Scorer(nullptr);
-  for (const char* program : {kScoreForward, kScoreBackward, kScore}) {
-    if (auto network = Network::Make(model, program); !network) return network.error();
-  }
-  return Scorer(model);
-}
-
 // What a program gives for each row of inputs, from a state of zeros.
 Result<std::vector<float>> Scorer::Read(const char* program, std::vector<float> inputs, bool backward) const {
   auto network = Network::Make(model_, program);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "../model/model.h"
@@ -41,7 +42,8 @@ struct Pronunciation {
 class Scorer {
  public:
   // `plain`: without a head, whatever the file has.
-  static Result<Scorer> Make(const std::shared_ptr<const Model>& model, bool plain);
+  Scorer(std::shared_ptr<const Model> model, bool plain)
+      : model_(plain || !model->info().scores ? nullptr : std::move(model)) {}
 
   // Of measured phones and the word that each belongs to, counted from 0, none left out.
   Result<Pronunciation> Score(const Measures& measures, const std::vector<std::size_t>& words) const;
@@ -49,7 +51,6 @@ class Scorer {
  private:
   using Row = std::array<double, kScores>;
 
-  explicit Scorer(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
   Result<std::vector<Row>> Rows(const Measures& measures) const;
   Result<std::vector<float>> Read(const char* program, std::vector<float> inputs, bool backward) const;
 

@@ -69,9 +69,7 @@ TEST(Scorer, ReadsBothWays) {
   for (std::size_t i = 0; i < kCount; ++i) both[i].insert(both[i].end(), back[i].begin(), back[i].end());
   const std::vector<std::vector<float>> scores = run(kScore, both);
 
-  const auto scorer = Scorer::Make(model, false);
-  ASSERT_TRUE(scorer) << scorer.error().message;
-  const auto found = scorer->Score(measures, Words(kCount));
+  const auto found = Scorer(model, false).Score(measures, Words(kCount));
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_TRUE(found->trained);
   const auto mean = [&](std::size_t first, std::size_t count, std::size_t output) {
@@ -95,9 +93,8 @@ TEST(Scorer, ReadsBothWays) {
 // The middle of words' three phones, of heard labels 0, 1, 2, was left out: a third, so all words were said.
 TEST(Scorer, GivesRatiosWithoutAHead) {
   const Measures measures = Drawn(6, 9);
-  const auto scorer = Scorer::Make(Loaded(), true);
-  ASSERT_TRUE(scorer);
-  auto found = scorer->Score(measures, Words(6));
+  const Scorer scorer(Loaded(), true);
+  auto found = scorer.Score(measures, Words(6));
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->trained);
   EXPECT_EQ(found->scores.phones, (std::vector<double>{0, 25, 50, 75, 100, 0}));
@@ -108,10 +105,10 @@ TEST(Scorer, GivesRatiosWithoutAHead) {
   EXPECT_TRUE(std::isnan(found->scores.sentence.fluency));
   EXPECT_TRUE(std::isnan(found->scores.words[0].stress));
 
-  EXPECT_EQ(scorer->Score(Drawn(2, 9), {0, 0})->scores.sentence.completeness, 100);  // a half is enough
+  EXPECT_EQ(scorer.Score(Drawn(2, 9), {0, 0})->scores.sentence.completeness, 100);  // a half is enough
   Measures mute = measures;
   mute.heard[4].label = 0;  // as the first phone of this word, so that one of three is left
-  EXPECT_EQ(scorer->Score(mute, Words(6))->scores.sentence.completeness, 50);
+  EXPECT_EQ(scorer.Score(mute, Words(6))->scores.sentence.completeness, 50);
 }
 
 // However the sound is cut into calls, and however often it is asked.
